@@ -1,0 +1,196 @@
+//! Checks a plan before it is carried out, with code that shares nothing with the code that made
+//! it: capacity, whole gangs, limits, and that nobody is stopped for nothing.
+
+use crate::fleet::Grip;
+use crate::state::{Job, State};
+use heeler_model::{JobId, NodeId, Plan, Reach, Reason, Scope, TenantId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// What is wrong with a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It names a job that is done or was never submitted.
+    NoSuchJob(JobId),
+    /// It names a job twice.
+    NamedTwice(JobId),
+    /// It gives a job a number of GPUs, a kind, a share or a spread the job cannot use.
+    NotAsAsked(JobId),
+    /// It uses a node that is down, or a slot that the node does not have.
+    NoSuchGpu(JobId),
+    /// A GPU would be used beyond its thousandths.
+    GpuOverfull(NodeId, u32),
+    /// A GPU's memory, or a node's CPUs or memory, would not suffice.
+    NodeOverfull(NodeId),
+    /// A tenant would go beyond its limit.
+    OverLimit(TenantId),
+    /// It stops a job that has nothing, or for one that does not start.
+    StoppedForNothing(JobId),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::NoSuchJob(job) => write!(f, "job {job} is not there"),
+            Fault::NamedTwice(job) => write!(f, "job {job} is named twice"),
+            Fault::NotAsAsked(job) => write!(f, "job {job} cannot run on what it is given"),
+            Fault::NoSuchGpu(job) => write!(f, "job {job} is given GPUs that are not there"),
+            Fault::GpuOverfull(node, slot) => write!(f, "GPU {slot} of n{node} is overfull"),
+            Fault::NodeOverfull(node) => write!(f, "memory or CPUs of n{node} do not suffice"),
+            Fault::OverLimit(tenant) => write!(f, "tenant {tenant} goes beyond its limit"),
+            Fault::StoppedForNothing(job) => write!(f, "job {job} is stopped for nothing"),
+        }
+    }
+}
+
+/// Whether a plan may be carried out.
+pub fn check(state: &State, plan: &Plan) -> Result<(), Fault> {
+    if plan.run.is_empty() && plan.stop.is_empty() && plan.scope == Scope::Changes {
+        return Ok(());
+    }
+    let mut named = BTreeSet::new();
+    let runs = plan.run.iter().map(|run| run.job);
+    for job in runs.clone().chain(plan.stop.iter().map(|stop| stop.job)) {
+        if state.jobs().get(job).is_none() {
+            return Err(Fault::NoSuchJob(job));
+        }
+        if !named.insert(job) {
+            return Err(Fault::NamedTwice(job));
+        }
+    }
+    for stop in &plan.stop {
+        let benefits = match stop.reason {
+            Reason::Displaced { by } => plan.run.iter().any(|run| run.job == by),
+            _ => true,
+        };
+        if !state.job(stop.job).is_placed() || !benefits {
+            return Err(Fault::StoppedForNothing(stop.job));
+        }
+    }
+    for run in &plan.run {
+        as_asked(state, state.job(run.job), &run.assignment)?;
+    }
+    Balance::of(state, plan, &named).check(state)
+}
+
+/// Whether a job can run on an assignment at all.
+fn as_asked(state: &State, job: &Job, to: &heeler_model::Assignment) -> Result<(), Fault> {
+    let demand = &job.spec.demand;
+    let fleet = state.fleet();
+    let nodes = &fleet.cluster().nodes;
+    let mut racks = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    for slice in to.placement.slices() {
+        let node = nodes.get(slice.node.index()).ok_or(Fault::NoSuchGpu(job.id))?;
+        let there = fleet.is_up(slice.node) && slice.slots.without(node.slots()).is_empty();
+        if !there || !seen.insert(slice.node) {
+            return Err(Fault::NoSuchGpu(job.id));
+        }
+        if !demand.kinds.contains(node.kind) || (slice.slots.is_empty() && demand.asked() > 0) {
+            return Err(Fault::NotAsAsked(job.id));
+        }
+        racks.insert(node.rack);
+    }
+    let within_reach = match demand.reach {
+        Reach::Cluster => true,
+        Reach::Rack => racks.len() <= 1,
+        Reach::Node => to.placement.nodes() <= 1,
+    };
+    for slice in to.placement.slices() {
+        let left = fleet.memory_of(fleet.kind_of(slice.node));
+        if demand.gpu_memory_mb > left {
+            return Err(Fault::NodeOverfull(slice.node));
+        }
+    }
+    let size = demand.sizes.admits(to.gpus()) && to.placement.nodes() > 0;
+    if !size || !within_reach || to.share != demand.share {
+        return Err(Fault::NotAsAsked(job.id));
+    }
+    Ok(())
+}
+
+/// What a plan takes and gives, by GPU, node and tenant.
+#[derive(Default)]
+struct Balance {
+    gpus: BTreeMap<(NodeId, u32), Sums>,
+    nodes: BTreeMap<NodeId, Sums>,
+    tenants: BTreeMap<TenantId, i64>,
+}
+
+/// Thousandths or CPUs, and memory.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    amount: i64,
+    memory: i64,
+}
+
+impl Balance {
+    fn of(state: &State, plan: &Plan, named: &BTreeSet<JobId>) -> Balance {
+        let mut balance = Balance::default();
+        if plan.scope == Scope::Whole {
+            for job in state.jobs().iter().filter(|job| !named.contains(&job.id)) {
+                balance.add_current(state, job, -1);
+            }
+        }
+        for job in named {
+            balance.add_current(state, state.job(*job), -1);
+        }
+        for run in &plan.run {
+            balance.add(state, state.job(run.job), &run.assignment, 1);
+        }
+        balance
+    }
+
+    fn add_current(&mut self, state: &State, job: &Job, sign: i64) {
+        if let Some(assignment) = &job.assignment {
+            self.add(state, job, assignment, sign);
+        }
+    }
+
+    fn add(&mut self, state: &State, job: &Job, to: &heeler_model::Assignment, sign: i64) {
+        let demand = &job.spec.demand;
+        for slice in to.placement.slices() {
+            for slot in slice.slots.iter() {
+                let gpu = self.gpus.entry((slice.node, slot)).or_default();
+                gpu.amount += sign * i64::from(to.share.0);
+                gpu.memory += sign * i64::from(demand.gpu_memory_mb);
+            }
+            let times = sign * i64::from(slice.slots.count().max(1));
+            let node = self.nodes.entry(slice.node).or_default();
+            node.amount += times * i64::from(demand.cpu_milli);
+            node.memory += times * i64::from(demand.memory_mb);
+        }
+        for tenant in state.tenants().lineage(job.spec.tenant) {
+            *self.tenants.entry(tenant).or_default() += sign * to.milli() as i64;
+        }
+    }
+
+    fn check(&self, state: &State) -> Result<(), Fault> {
+        let fleet = state.fleet();
+        for ((node, slot), more) in &self.gpus {
+            let left = i64::from(fleet.left_of(*node, *slot));
+            if more.amount > left {
+                return Err(Fault::GpuOverfull(*node, *slot));
+            }
+            if more.memory > 0 && more.memory > fleet.gpu_memory_left(*node, *slot) {
+                return Err(Fault::NodeOverfull(*node));
+            }
+        }
+        for (node, more) in &self.nodes {
+            let one = |cpu_milli, memory_mb| Grip { cpu_milli, memory_mb, ..Grip::NOTHING };
+            let cpu = more.amount.max(0) as u32;
+            let memory = more.memory.max(0) as u32;
+            if !fleet.offers(*node, one(cpu, memory)) {
+                return Err(Fault::NodeOverfull(*node));
+            }
+        }
+        for (tenant, more) in &self.tenants {
+            let Some(limit) = state.tenants().spec(*tenant).limit else { continue };
+            let used = state.tenants().usage(*tenant).milli as i64 + more;
+            if *more > 0 && used > i64::from(limit) * 1000 {
+                return Err(Fault::OverLimit(*tenant));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,360 @@
+//! The engine: stamped events in, actions out. No clock, no I/O, no threads; the same events and
+//! the same seed give the same steps on any machine.
+
+use crate::checker::{Fault, check};
+use crate::differ::diff;
+use crate::rules::Rules;
+use crate::state::{Phase, State};
+use crate::traits::{Note, Policy};
+use crate::view::{Detail, View};
+use heeler_model::{
+    Action, Cluster, Event, Exit, Generation, JobId, NodeId, Plan, Reason, Time, Transition,
+};
+use std::sync::Arc;
+
+/// What an engine answers to an event.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// What the world has to do, in this order.
+    pub actions: Vec<Action>,
+    /// When to send `Event::Tick`, if nothing happens before.
+    pub wake: Option<Time>,
+    /// What was decided, if anything was.
+    pub report: Option<Report>,
+}
+
+/// A decision in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Jobs that got GPUs.
+    pub started: u32,
+    /// Jobs that were stopped for others.
+    pub stopped: u32,
+    /// Jobs that were given other GPUs, or another number of them.
+    pub moved: u32,
+    /// Waiting jobs that were looked at and did not fit.
+    pub blocked: u32,
+}
+
+impl Step {
+    /// Empty it, to be used again.
+    pub fn clear(&mut self) {
+        self.actions.clear();
+        self.wake = None;
+        self.report = None;
+    }
+}
+
+/// The engine.
+pub struct Engine {
+    pub(crate) state: State,
+    pub(crate) policy: Box<dyn Policy>,
+    /// Actions that do not come from a plan, such as stopping a cancelled job.
+    outbox: Vec<Action>,
+}
+
+impl Engine {
+    /// An engine for an empty cluster.
+    pub fn new(cluster: Arc<Cluster>, policy: Box<dyn Policy>, rules: Rules, seed: u64) -> Engine {
+        Engine { state: State::new(cluster, rules, seed), policy, outbox: Vec::new() }
+    }
+
+    pub(crate) fn from_parts(state: State, policy: Box<dyn Policy>) -> Engine {
+        Engine { state, policy, outbox: Vec::new() }
+    }
+
+    /// What the engine knows.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// One event, and the decision it calls for.
+    pub fn step(&mut self, at: Time, event: Event) -> Step {
+        self.observe(at, event);
+        self.decide(at)
+    }
+
+    /// A decision on everything observed so far.
+    pub fn decide(&mut self, at: Time) -> Step {
+        let mut step = Step::default();
+        self.decide_into(at, &mut step).unwrap_or_else(|fault| {
+            panic!("at {at} the policy made a plan that cannot be: {fault}");
+        });
+        step
+    }
+
+    /// A decision, into a step that is used again. On a fault nothing was changed: a server keeps
+    /// the old plan and says so, a simulator stops.
+    pub fn decide_into(&mut self, at: Time, step: &mut Step) -> Result<(), Fault> {
+        self.state.now = at;
+        step.clear();
+        step.actions.append(&mut self.outbox);
+        self.start_cleared(step);
+        if self.policy.is_due(&View::new(&self.state, Detail::Reached)) {
+            self.tell(&Note::Deciding);
+            let plan = self.policy.plan(&View::new(&self.state, Detail::Reached));
+            check(&self.state, &plan)?;
+            step.report = Some(self.carry_out(plan, step));
+            self.tell(&Note::Decided);
+        }
+        step.wake = self.policy.wake(&View::new(&self.state, Detail::Reached));
+        Ok(())
+    }
+
+    /// Tell the policy something, now that the state is up to date.
+    fn tell(&mut self, note: &Note) {
+        self.policy.observe(note, &View::new(&self.state, Detail::Reached));
+    }
+
+    /// Take note of an event. Several events of one moment are observed one by one and decided on
+    /// together.
+    pub fn observe(&mut self, at: Time, event: Event) {
+        debug_assert!(at >= self.state.now, "time goes forward");
+        self.state.now = at;
+        match event {
+            Event::Submitted { job, spec } => {
+                if self.state.admit(job, *spec) {
+                    self.tell(&Note::Joined(job));
+                }
+            }
+            Event::Cancelled { job } => self.cancel(job),
+            Event::Progress { job, generation, done, from, pace } => {
+                if self.is_current(job, generation) {
+                    let known = self.state.jobs.get_mut(job).expect("a current job is known");
+                    known.progress = crate::state::Progress { done, from, pace };
+                    self.tell(&Note::Progressed(job));
+                }
+            }
+            Event::Stopped { job, generation, exit } => self.stopped(job, generation, exit),
+            Event::Ran { job, kind, seconds } => self.tell(&Note::Ran { job, kind, seconds }),
+            Event::NodeDown { node } => self.node_down(node),
+            Event::NodeUp { node } => {
+                self.state.set_up(node, true);
+                self.tell(&Note::Changed);
+            }
+            Event::Quota { tenant, quota, limit } => {
+                self.state.tenants.set_quota(tenant, quota, limit);
+                self.tell(&Note::Changed);
+            }
+            Event::RoundOver { clock, offer } => self.tell(&Note::RoundOver { clock, offer }),
+            Event::Tick => {}
+        }
+    }
+
+    /// Whether an event speaks of what the job has now.
+    fn is_current(&self, job: JobId, generation: Generation) -> bool {
+        self.state.jobs.get(job).is_some_and(|job| job.is_running() && job.generation == generation)
+    }
+
+    fn stopped(&mut self, id: JobId, generation: Generation, exit: Exit) {
+        let Some(job) = self.state.jobs.get(id) else { return };
+        match job.phase {
+            Phase::Running if job.generation == generation => match exit {
+                Exit::Finished | Exit::Failed => {
+                    self.unplace(id);
+                    self.forget(id, exit == Exit::Finished);
+                }
+                Exit::Saved { done } | Exit::Lost { done } => {
+                    self.unplace(id);
+                    self.tell(&Note::Paused(id));
+                    self.requeue(id, done);
+                }
+            },
+            Phase::Stopping if self.state.clearing.get(&id).is_some_and(|c| c.1 == generation) => {
+                self.state.clearing.remove(&id);
+                match exit {
+                    Exit::Finished | Exit::Failed => {
+                        if self.state.job(id).is_placed() {
+                            self.state.unclaim(id);
+                            self.state.held.remove(&id);
+                        }
+                        self.forget(id, exit == Exit::Finished);
+                    }
+                    Exit::Saved { done } | Exit::Lost { done } => self.saved(id, done),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A running job's GPUs come free at once.
+    fn unplace(&mut self, id: JobId) {
+        let assignment = self.state.unclaim(id);
+        let now = self.state.now;
+        let job = self.state.jobs.get_mut(id).expect("the job is not done");
+        job.settle(now, &assignment);
+        job.since = now;
+        job.lease = None;
+        job.phase = Phase::Stopping;
+    }
+
+    /// A job that was told to stop has done so.
+    fn saved(&mut self, id: JobId, done: f64) {
+        let job = self.state.jobs.get_mut(id).expect("the job is not done");
+        if job.leaving {
+            if job.is_placed() {
+                self.state.unclaim(id);
+                self.state.held.remove(&id);
+            }
+            return self.forget(id, false);
+        }
+        if job.is_placed() {
+            job.progress.done = done;
+            job.phase = Phase::Held;
+        } else {
+            self.requeue(id, done);
+        }
+    }
+
+    fn requeue(&mut self, id: JobId, done: f64) {
+        let now = self.state.now;
+        let job = self.state.jobs.get_mut(id).expect("the job is not done");
+        job.progress.done = done;
+        job.phase = Phase::Waiting;
+        job.since = now;
+        self.state.waiting += 1;
+        self.tell(&Note::Joined(id));
+    }
+
+    /// A job is done; those who followed it may be considered.
+    fn forget(&mut self, id: JobId, finished: bool) {
+        self.tell(&Note::Left(id));
+        let job = self.state.jobs.remove(id).expect("the job is not done");
+        self.state.tenants.left(job.spec.tenant);
+        for ready in self.state.let_go(id, finished) {
+            self.tell(&Note::Joined(ready));
+        }
+    }
+
+    fn cancel(&mut self, id: JobId) {
+        let Some(job) = self.state.jobs.get_mut(id) else { return };
+        match job.phase {
+            Phase::Running => {
+                job.leaving = true;
+                let generation = job.generation;
+                self.state.displace(id);
+                self.tell(&Note::Paused(id));
+                let reason = Reason::Withdrawn;
+                self.outbox.push(Action::Stop { job: id, generation, reason });
+            }
+            Phase::Stopping => {
+                job.leaving = true;
+                if job.is_placed() {
+                    self.state.displace(id);
+                    self.tell(&Note::Paused(id));
+                }
+            }
+            Phase::Held => {
+                self.state.displace(id);
+                self.state.waiting -= 1;
+                self.forget(id, false);
+            }
+            Phase::Waiting => {
+                self.state.waiting -= 1;
+                self.forget(id, false);
+            }
+            Phase::Blocked => self.forget(id, false),
+        }
+    }
+
+    fn node_down(&mut self, node: NodeId) {
+        // Jobs that were only promised its GPUs go back to the queue. What becomes of jobs that
+        // run there the world says of each.
+        let held: Vec<JobId> = self.state.held.keys().copied().collect();
+        for id in held {
+            let assignment = self.state.job(id).assignment.as_ref();
+            let uses = |a: &heeler_model::Assignment| {
+                a.placement.slices().iter().any(|slice| slice.node == node)
+            };
+            if assignment.is_some_and(uses) {
+                let saving = self.state.job(id).phase == Phase::Stopping;
+                self.state.displace(id);
+                self.tell(&Note::Paused(id));
+                if !saving {
+                    self.tell(&Note::Joined(id));
+                }
+            }
+        }
+        self.state.set_up(node, false);
+        self.tell(&Note::Changed);
+    }
+
+    /// Start the promised jobs whose GPUs are clear.
+    fn start_cleared(&mut self, step: &mut Step) {
+        if self.state.held.is_empty() {
+            return;
+        }
+        let held: Vec<JobId> = self.state.held.keys().copied().collect();
+        for id in held {
+            let job = self.state.job(id);
+            let placement = &job.assignment.as_ref().expect("a held job is placed").placement;
+            if job.phase == Phase::Held && self.state.is_clear(placement) {
+                self.begin(id, step);
+                self.tell(&Note::Began(id));
+            }
+        }
+    }
+
+    fn begin(&mut self, id: JobId, step: &mut Step) {
+        let transition = self.state.held.remove(&id).expect("the job was promised its GPUs");
+        self.state.begin(id);
+        let job = self.state.job(id);
+        let (generation, assignment) = (job.generation, job.assignment.clone());
+        let assignment = assignment.expect("a job that begins is placed");
+        step.actions.push(Action::Start { job: id, generation, assignment, transition });
+    }
+
+    /// Make a plan true: first everybody gives way, then everybody takes their place.
+    fn carry_out(&mut self, plan: Plan, step: &mut Step) -> Report {
+        let mut report = Report { blocked: plan.wait.len() as u32, ..Report::default() };
+        let now = self.state.now;
+        for wait in &plan.wait {
+            if let Some(job) = self.state.jobs.get_mut(wait.job) {
+                job.note(wait.reason, now);
+            }
+        }
+        self.state.reservations.clone_from(&plan.reserve);
+        let changes = diff(&self.state, plan);
+        for change in &changes {
+            let Some(reason) = change.stop else { continue };
+            let job = self.state.jobs.get_mut(change.job).expect("a checked plan names jobs");
+            let (running, generation) = (job.is_running(), job.generation);
+            if change.start.is_none() {
+                job.note(reason, now);
+                job.preemptions += u32::from(running);
+                report.stopped += 1;
+            }
+            self.state.displace(change.job);
+            self.tell(&Note::Paused(change.job));
+            if running {
+                step.actions.push(Action::Stop { job: change.job, generation, reason });
+            } else if change.start.is_none() && self.state.job(change.job).phase == Phase::Waiting {
+                self.tell(&Note::Joined(change.job));
+            }
+        }
+        for change in changes {
+            let Some(gain) = change.start else { continue };
+            match gain.transition {
+                Transition::Start | Transition::Resume => report.started += 1,
+                Transition::Move | Transition::Grow | Transition::Shrink => report.moved += 1,
+            }
+            self.state.place(change.job, gain.assignment, gain.lease, gain.transition);
+            let job = self.state.job(change.job);
+            let placement = &job.assignment.as_ref().expect("it was just placed").placement;
+            if job.phase == Phase::Held && self.state.is_clear(placement) {
+                self.begin(change.job, step);
+            }
+            self.tell(&Note::Placed(change.job));
+        }
+        report
+    }
+
+    /// A copy that shares nothing, for "what if". It costs what the unfinished jobs take.
+    pub fn fork(&self) -> Engine {
+        Engine {
+            state: self.state.clone(),
+            policy: self.policy.fork(),
+            outbox: self.outbox.clone(),
+        }
+    }
+}

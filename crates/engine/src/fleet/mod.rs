@@ -1,0 +1,351 @@
+//! What is free: GPUs by node and kind, CPUs, memory and fractions of GPUs, with the indexes that
+//! let a placement find a node without looking at all of them.
+
+mod draft;
+mod nodeset;
+mod search;
+
+pub use draft::{Draft, Savepoint};
+pub use nodeset::NodeSet;
+pub use search::Pick;
+
+use heeler_model::{
+    Cluster, Demand, GPUS_PER_NODE_MAX, KindId, KindSet, Milli, NodeId, Placement, RackId, Reach,
+    Reason, Slice, Slots,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What a job takes of a node beside the GPU slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grip {
+    /// How much of each GPU.
+    pub share: Milli,
+    /// Memory on each GPU, MB.
+    pub gpu_memory_mb: u32,
+    /// CPU beside each GPU, thousandths of a core.
+    pub cpu_milli: u32,
+    /// Host memory beside each GPU, MB.
+    pub memory_mb: u32,
+}
+
+impl Grip {
+    /// Takes nothing.
+    pub const NOTHING: Grip =
+        Grip { share: Milli(0), gpu_memory_mb: 0, cpu_milli: 0, memory_mb: 0 };
+}
+
+impl From<&Demand> for Grip {
+    fn from(demand: &Demand) -> Grip {
+        let Demand { share, gpu_memory_mb, cpu_milli, memory_mb, .. } = *demand;
+        Grip { share, gpu_memory_mb, cpu_milli, memory_mb }
+    }
+}
+
+/// What is left of one node.
+#[derive(Clone, Debug)]
+struct NodeFree {
+    up: bool,
+    /// GPUs that nobody uses.
+    slots: Slots,
+    cpu_milli: u64,
+    memory_mb: u64,
+}
+
+/// A GPU that is used in part.
+#[derive(Clone, Copy, Debug)]
+struct SharedGpu {
+    free: u32,
+    memory_mb: u32,
+    claims: u32,
+}
+
+/// Indexes over the nodes of one kind that are up.
+#[derive(Clone, Debug)]
+struct KindFree {
+    /// Nodes by number of unused GPUs.
+    by_free: Vec<NodeSet>,
+    /// Nodes without any claim on their GPUs, by rack.
+    idle: Vec<NodeSet>,
+    /// Unused GPUs.
+    free: u32,
+    /// All GPUs.
+    up: u32,
+    /// GPUs of the largest node, up or down.
+    largest: u32,
+    /// Partly used GPUs, fullest first.
+    partial: BTreeSet<(u32, NodeId, u32)>,
+}
+
+/// Free capacity, kept up to date claim by claim.
+#[derive(Clone, Debug)]
+pub struct Fleet {
+    cluster: Arc<Cluster>,
+    nodes: Vec<NodeFree>,
+    kinds: Vec<KindFree>,
+    shared: BTreeMap<(NodeId, u32), SharedGpu>,
+}
+
+/// Stands for "not known, so not checked".
+const UNLIMITED: u64 = u64::MAX / 4;
+
+impl Fleet {
+    /// An empty cluster with every node up.
+    pub fn new(cluster: Arc<Cluster>) -> Fleet {
+        let limit = |known: u64| if known == 0 { UNLIMITED } else { known };
+        let size = cluster.nodes.len();
+        let sets = |count: usize| vec![NodeSet::new(size); count];
+        let largest = cluster.nodes.iter().map(|node| node.gpus).max().unwrap_or(0);
+        assert!(largest <= GPUS_PER_NODE_MAX, "a node has at most {GPUS_PER_NODE_MAX} GPUs");
+        let kind = KindFree {
+            by_free: sets(largest as usize + 1),
+            idle: sets(cluster.racks.len().max(1)),
+            free: 0,
+            up: 0,
+            largest: 0,
+            partial: BTreeSet::new(),
+        };
+        let nodes = cluster.nodes.iter().map(|node| NodeFree {
+            up: false,
+            slots: node.slots(),
+            cpu_milli: limit(node.cpu_milli),
+            memory_mb: limit(node.memory_mb),
+        });
+        let mut fleet = Fleet {
+            nodes: nodes.collect(),
+            kinds: vec![kind; cluster.kinds.len()],
+            shared: BTreeMap::new(),
+            cluster,
+        };
+        for index in 0..size {
+            let node = NodeId(index as u32);
+            let gpus = fleet.cluster.nodes[index].gpus;
+            let kind = &mut fleet.kinds[fleet.cluster.nodes[index].kind.index()];
+            kind.largest = kind.largest.max(gpus);
+            fleet.set_up(node, true);
+        }
+        fleet
+    }
+
+    /// The cluster as described.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// Whether a node is there.
+    pub fn is_up(&self, node: NodeId) -> bool {
+        self.nodes[node.index()].up
+    }
+
+    /// The kind of a node's GPUs.
+    pub fn kind_of(&self, node: NodeId) -> KindId {
+        self.cluster.nodes[node.index()].kind
+    }
+
+    /// A node comes or goes. Claims on it stay until their jobs end.
+    pub fn set_up(&mut self, node: NodeId, up: bool) {
+        if self.nodes[node.index()].up == up {
+            return;
+        }
+        self.index(node, false);
+        self.nodes[node.index()].up = up;
+        let gpus = self.cluster.nodes[node.index()].gpus;
+        let kind = &mut self.kinds[self.cluster.nodes[node.index()].kind.index()];
+        kind.up = if up { kind.up + gpus } else { kind.up - gpus };
+        let partial: Vec<_> = self.shared.range((node, 0)..=(node, u32::MAX)).collect();
+        for (&(_, slot), gpu) in partial {
+            if up {
+                kind.partial.insert((gpu.free, node, slot));
+            } else {
+                kind.partial.remove(&(gpu.free, node, slot));
+            }
+        }
+        self.index(node, true);
+    }
+
+    /// Enter a node into the indexes, or take it out, as it is now.
+    fn index(&mut self, node: NodeId, enter: bool) {
+        let free = &self.nodes[node.index()];
+        if !free.up {
+            return;
+        }
+        let spec = &self.cluster.nodes[node.index()];
+        let kind = &mut self.kinds[spec.kind.index()];
+        let count = free.slots.count();
+        let idle = &mut kind.idle[spec.rack.index()];
+        if enter {
+            kind.by_free[count as usize].insert(node.index());
+            kind.free += count;
+            if count == spec.gpus {
+                idle.insert(node.index());
+            }
+        } else {
+            kind.by_free[count as usize].remove(node.index());
+            kind.free -= count;
+            if count == spec.gpus {
+                idle.remove(node.index());
+            }
+        }
+    }
+
+    /// Take a slice of a node. The caller has made sure that it is free.
+    fn claim(&mut self, slice: Slice, grip: Grip) {
+        self.index(slice.node, false);
+        let node = &mut self.nodes[slice.node.index()];
+        let times = u64::from(slice.slots.count().max(1));
+        node.cpu_milli -= u64::from(grip.cpu_milli) * times;
+        node.memory_mb -= u64::from(grip.memory_mb) * times;
+        if grip.share.is_whole() {
+            debug_assert_eq!(node.slots.and(slice.slots), slice.slots, "a GPU is claimed twice");
+            node.slots = node.slots.without(slice.slots);
+        } else {
+            for slot in slice.slots.iter() {
+                self.claim_share(slice.node, slot, grip);
+            }
+        }
+        self.index(slice.node, true);
+    }
+
+    /// Give a slice back.
+    fn release(&mut self, slice: Slice, grip: Grip) {
+        self.index(slice.node, false);
+        let node = &mut self.nodes[slice.node.index()];
+        let times = u64::from(slice.slots.count().max(1));
+        node.cpu_milli += u64::from(grip.cpu_milli) * times;
+        node.memory_mb += u64::from(grip.memory_mb) * times;
+        if grip.share.is_whole() {
+            debug_assert!(node.slots.and(slice.slots).is_empty(), "a free GPU is released");
+            node.slots = node.slots.or(slice.slots);
+        } else {
+            for slot in slice.slots.iter() {
+                self.release_share(slice.node, slot, grip);
+            }
+        }
+        self.index(slice.node, true);
+    }
+
+    fn claim_share(&mut self, node: NodeId, slot: u32, grip: Grip) {
+        let kind = self.cluster.nodes[node.index()].kind;
+        let memory_mb = self.memory_of(kind);
+        let free = &mut self.nodes[node.index()];
+        free.slots = free.slots.without(Slots::one(slot));
+        let fresh = SharedGpu { free: Milli::WHOLE.0, memory_mb, claims: 0 };
+        let gpu = self.shared.entry((node, slot)).or_insert(fresh);
+        let before = gpu.free;
+        gpu.free -= grip.share.0;
+        gpu.memory_mb -= grip.gpu_memory_mb;
+        gpu.claims += 1;
+        if free.up {
+            let partial = &mut self.kinds[kind.index()].partial;
+            partial.remove(&(before, node, slot));
+            partial.insert((gpu.free, node, slot));
+        }
+    }
+
+    fn release_share(&mut self, node: NodeId, slot: u32, grip: Grip) {
+        let kind = self.cluster.nodes[node.index()].kind;
+        let free = &mut self.nodes[node.index()];
+        let gpu = self.shared.get_mut(&(node, slot)).expect("a claimed share is known");
+        let before = gpu.free;
+        gpu.free += grip.share.0;
+        gpu.memory_mb += grip.gpu_memory_mb;
+        gpu.claims -= 1;
+        let after = gpu.free;
+        let emptied = gpu.claims == 0;
+        if emptied {
+            self.shared.remove(&(node, slot));
+            free.slots = free.slots.or(Slots::one(slot));
+        }
+        if free.up {
+            let partial = &mut self.kinds[kind.index()].partial;
+            partial.remove(&(before, node, slot));
+            if !emptied {
+                partial.insert((after, node, slot));
+            }
+        }
+    }
+
+    /// Memory of one GPU of a kind; without limit where it is not known.
+    pub fn memory_of(&self, kind: KindId) -> u32 {
+        match self.cluster.kinds[kind.index()].memory_mb {
+            0 => u32::MAX,
+            known => known,
+        }
+    }
+
+    /// Claim a whole placement.
+    pub fn claim_all(&mut self, placement: &Placement, grip: Grip) {
+        for slice in placement.slices() {
+            self.claim(*slice, grip);
+        }
+    }
+
+    /// Release a whole placement.
+    pub fn release_all(&mut self, placement: &Placement, grip: Grip) {
+        for slice in placement.slices() {
+            self.release(*slice, grip);
+        }
+    }
+
+    /// Unused GPUs of these kinds on nodes that are up.
+    pub fn free_of(&self, kinds: KindSet) -> u32 {
+        self.kinds_in(kinds).map(|kind| kind.free).sum()
+    }
+
+    /// All GPUs of these kinds on nodes that are up.
+    pub fn up_of(&self, kinds: KindSet) -> u32 {
+        self.kinds_in(kinds).map(|kind| kind.up).sum()
+    }
+
+    /// GPUs of the largest node of a kind.
+    pub fn largest_node(&self, kind: KindId) -> u32 {
+        self.kinds[kind.index()].largest
+    }
+
+    fn kinds_in(&self, kinds: KindSet) -> impl Iterator<Item = &KindFree> {
+        kinds.iter(self.kinds.len()).map(|kind| &self.kinds[kind.index()])
+    }
+
+    /// Whether a demand could be met by the whole cluster, empty and in good health. The reason
+    /// why not is final.
+    pub fn could_ever(&self, demand: &Demand) -> Result<(), Reason> {
+        let Demand { gpu_memory_mb, cpu_milli, memory_mb, .. } = *demand;
+        if !self.cluster.nodes.iter().any(|node| demand.kinds.contains(node.kind)) {
+            return Err(Reason::NoSuchKind { kinds: demand.kinds });
+        }
+        let mut by_rack: BTreeMap<RackId, u32> = BTreeMap::new();
+        let mut largest_node = 0;
+        let mut any = false;
+        for node in self.cluster.nodes.iter().filter(|node| demand.kinds.contains(node.kind)) {
+            let room = self.room_when_empty(node, demand);
+            any |= room > 0;
+            let room = if demand.asked() == 0 { 0 } else { room };
+            largest_node = largest_node.max(room);
+            *by_rack.entry(node.rack).or_default() += room;
+        }
+        if !any {
+            return Err(Reason::NoSuchNode { gpu_memory_mb, cpu_milli, memory_mb });
+        }
+        let largest = match demand.reach {
+            Reach::Node => largest_node,
+            Reach::Rack => by_rack.values().copied().max().unwrap_or(0),
+            Reach::Cluster => by_rack.values().sum(),
+        };
+        let need = demand.sizes.min.min(demand.asked());
+        if largest < need { Err(Reason::TooLarge { need, largest }) } else { Ok(()) }
+    }
+
+    /// How many GPUs of a demand an empty node can serve (one, for a demand of no GPU).
+    fn room_when_empty(&self, node: &heeler_model::Node, demand: &Demand) -> u32 {
+        if demand.gpu_memory_mb > self.memory_of(node.kind) {
+            return 0;
+        }
+        let times = |have: u64, each: u32| match (have, each) {
+            (0, _) | (_, 0) => u32::MAX,
+            (have, each) => (have / u64::from(each)).min(u64::from(u32::MAX)) as u32,
+        };
+        let beside =
+            times(node.cpu_milli, demand.cpu_milli).min(times(node.memory_mb, demand.memory_mb));
+        beside.min(if demand.asked() == 0 { 1 } else { node.gpus })
+    }
+}

@@ -1,0 +1,36 @@
+//! The engine of Heeler: a pure state machine from stamped events to actions.
+//!
+//! `Engine` keeps the `State`; a `Policy` makes a `Plan` of a `View` of it; the `checker` looks
+//! the plan over; the `differ` turns it into actions. Most policies are a `Pipeline` of parts.
+//!
+//! # Determinism
+//! No clock, no I/O, no threads, no hash order, no randomness but the named streams of
+//! [`View::rng`]. Planning takes `&self` and leaves no trace.
+
+mod calendar;
+mod checker;
+mod differ;
+mod engine;
+mod explain;
+mod fleet;
+mod pipeline;
+mod rules;
+mod snapshot;
+mod state;
+mod traits;
+mod view;
+
+pub use calendar::Calendar;
+pub use checker::{Fault, check};
+pub use differ::{Change, Gain, diff};
+pub use engine::{Engine, Report, Step};
+pub use explain::{Edit, Verdict};
+pub use fleet::{Draft, Fleet, Grip, NodeSet, Pick, Savepoint};
+pub use pipeline::{Cadence, Fit, Parts, Pipeline, Preempt};
+pub use rules::{Crossing, RoundClock, Rules, Ties};
+pub use snapshot::Snapshot;
+pub use state::{DemandId, Job, JobTable, Noted, Phase, Progress, State, TenantUse, Tenants};
+pub use traits::{
+    Allocate, Door, Gate, Key, Line, Note, Order, Place, Policy, Predict, Resize, Want, Wants,
+};
+pub use view::{Detail, Service, View, stream};

@@ -1,0 +1,423 @@
+//! A policy composed of parts: an order, a gate, an allocation, a placement, and what happens to
+//! jobs that do not fit. Most published schedulers are one of these with one part of their own.
+
+mod backfill;
+mod elastic;
+mod evict;
+mod queue;
+mod walk;
+
+use crate::rules::{Crossing, RoundClock, Ties};
+use crate::state::Job;
+use crate::traits::{Allocate, Gate, Key, Line, Note, Order, Place, Policy, Predict, Resize};
+use crate::view::View;
+use heeler_model::{JobId, ModelId, Plan, Span, TenantId, Time};
+use queue::{ClassKey, Queue};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use walk::Walk;
+
+/// What happens behind a job that does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// It blocks the queue.
+    Strict,
+    /// Others that fit may pass.
+    Skip,
+    /// Others may pass if they do not delay the first `depth` jobs that wait, by what is
+    /// estimated. A depth of one is EASY backfill, no limit is conservative backfill.
+    Backfill {
+        /// How many waiting jobs get a reservation.
+        depth: u32,
+    },
+}
+
+/// Whose GPUs a job may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preempt {
+    /// Nobody's.
+    Never,
+    /// Those of jobs behind it in the order, last first.
+    ByOrder {
+        /// For how long a job that starts may not be disturbed.
+        lease: Span,
+    },
+    /// Those of jobs whose tenants use more than their quota, latest start first, if its own
+    /// tenant uses less.
+    Reclaim {
+        /// For how long a job that starts may not be disturbed.
+        lease: Span,
+    },
+}
+
+impl Preempt {
+    fn lease(self) -> Span {
+        match self {
+            Preempt::Never => Span::ZERO,
+            Preempt::ByOrder { lease } | Preempt::Reclaim { lease } => lease,
+        }
+    }
+}
+
+/// When decisions are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cadence {
+    /// Whenever something happens.
+    Event,
+    /// At whole multiples of a span, while there are jobs.
+    Round(Span),
+}
+
+/// The parts of a pipeline.
+pub struct Parts {
+    /// Who runs first.
+    pub order: Box<dyn Order>,
+    /// Who may be considered.
+    pub gate: Option<Box<dyn Gate>>,
+    /// How much a job gets.
+    pub allocate: Box<dyn Allocate>,
+    /// Which GPUs.
+    pub place: Box<dyn Place>,
+    /// Whether running jobs change their size.
+    pub resize: Option<Box<dyn Resize>>,
+    /// How long jobs are taken to run, for backfill.
+    pub predict: Option<Box<dyn Predict>>,
+    /// What happens behind a job that does not fit.
+    pub fit: Fit,
+    /// Whose GPUs a job may take.
+    pub preempt: Preempt,
+    /// When decisions are taken.
+    pub cadence: Cadence,
+}
+
+impl Parts {
+    fn fork(&self) -> Parts {
+        Parts {
+            order: self.order.fork(),
+            gate: self.gate.as_ref().map(|gate| gate.fork()),
+            allocate: self.allocate.fork(),
+            place: self.place.fork(),
+            resize: self.resize.as_ref().map(|resize| resize.fork()),
+            predict: self.predict.as_ref().map(|predict| predict.fork()),
+            ..*self
+        }
+    }
+}
+
+/// A policy composed of parts.
+pub struct Pipeline {
+    parts: Parts,
+    queue: Queue,
+    /// When the lines of jobs bend by themselves.
+    bends: BTreeSet<(Time, JobId)>,
+    bend_of: Vec<Option<Time>>,
+    /// When running jobs may be disturbed again.
+    leases: BTreeSet<(Time, JobId)>,
+    /// When running jobs are taken to end, where backfill wants to know.
+    ends: BTreeSet<(Time, JobId)>,
+    end_of: Vec<Option<Time>>,
+    /// All jobs in the order of the last decision, in worlds where that breaks ties.
+    previous: Vec<JobId>,
+    /// Something has happened since the last decision.
+    stirred: bool,
+    round_over: bool,
+    next_round: Time,
+}
+
+impl Pipeline {
+    /// A pipeline of these parts, before any job.
+    pub fn new(parts: Parts) -> Pipeline {
+        Pipeline {
+            parts,
+            queue: Queue::default(),
+            bends: BTreeSet::new(),
+            bend_of: Vec::new(),
+            leases: BTreeSet::new(),
+            ends: BTreeSet::new(),
+            end_of: Vec::new(),
+            previous: Vec::new(),
+            stirred: false,
+            round_over: false,
+            next_round: Time::ZERO,
+        }
+    }
+
+    fn tells_tenants_apart(&self, view: &View) -> bool {
+        self.parts.gate.is_some()
+            || self.parts.order.by_tenant()
+            || matches!(self.parts.preempt, Preempt::Reclaim { .. })
+            || view.tenants().have_limits()
+    }
+
+    fn class_key(&self, job: &Job, view: &View) -> ClassKey {
+        let by_tenant = self.tells_tenants_apart(view);
+        let by_model = self.parts.allocate.by_model();
+        ClassKey {
+            demand: job.demand,
+            tenant: if by_tenant { job.spec.tenant } else { TenantId(0) },
+            model: if by_model { job.spec.model } else { ModelId(0) },
+            skewed: job.spec.skewed,
+        }
+    }
+
+    /// Put a job where it belongs now.
+    fn seat(&mut self, id: JobId, view: &View) {
+        let Some(job) = view.jobs().get(id) else { return };
+        let line = self.parts.order.line(job, view);
+        self.seat_at(job, line, view);
+        let bend = self.parts.order.bends(job, view);
+        set_timer(&mut self.bends, &mut self.bend_of, view.jobs().place(id), id, bend);
+    }
+
+    fn seat_at(&mut self, job: &Job, line: Line, view: &View) {
+        if job.is_placed() {
+            let (tenant, line) = match self.parts.preempt {
+                // Without preemption nobody asks in which order jobs run.
+                Preempt::Never if self.parts.resize.is_none() => {
+                    return self.queue.remove(view.jobs(), job.id);
+                }
+                Preempt::Reclaim { .. } => {
+                    let key = Key::of(job.since.micros() as i64);
+                    (job.spec.tenant, Line { key, slope: 0 })
+                }
+                Preempt::Never | Preempt::ByOrder { .. } => (TenantId(0), line),
+            };
+            self.queue.run(view.jobs(), job, tenant, line, view.now());
+        } else {
+            let key = self.class_key(job, view);
+            self.queue.wait(view.jobs(), job, key, line, view.now());
+        }
+    }
+
+    fn unseat(&mut self, id: JobId, view: &View) {
+        self.queue.remove(view.jobs(), id);
+        let place = view.jobs().place(id);
+        set_timer(&mut self.bends, &mut self.bend_of, place, id, None);
+        set_timer(&mut self.ends, &mut self.end_of, place, id, None);
+    }
+
+    /// Note when a running job is taken to end.
+    fn expect_end(&mut self, id: JobId, view: &View) {
+        let (Some(predict), Fit::Backfill { .. }) = (&self.parts.predict, self.parts.fit) else {
+            return;
+        };
+        let Some(job) = view.jobs().get(id) else { return };
+        let end = job.is_placed().then(|| match predict.left(job, view) {
+            Some(left) => view.now() + left,
+            None => Time::MAX,
+        });
+        set_timer(&mut self.ends, &mut self.end_of, view.jobs().place(id), id, end);
+    }
+
+    fn lease_of(&mut self, id: JobId, view: &View, placed: bool) {
+        let Some(job) = view.jobs().get(id) else { return };
+        match job.lease {
+            Some(until) if placed => self.leases.insert((until, id)),
+            Some(until) => self.leases.remove(&(until, id)),
+            None => false,
+        };
+    }
+
+    /// Where forecasts are not exact they are made anew at every decision.
+    fn forecast_all(&mut self, view: &View) {
+        for job in view.jobs().iter() {
+            let bend = self.parts.order.bends(job, view);
+            let place = view.jobs().place(job.id);
+            set_timer(&mut self.bends, &mut self.bend_of, place, job.id, bend);
+        }
+    }
+
+    /// Everything anew: jobs whose lines bend, and, where ties go by the last order, all jobs.
+    fn refresh(&mut self, view: &View) {
+        let due: Vec<JobId> = if view.rules().crossing == Crossing::Exact {
+            let due = self.bends.iter().take_while(|(at, _)| *at <= view.now());
+            due.map(|(_, id)| *id).collect()
+        } else {
+            view.jobs().iter().map(|job| job.id).collect()
+        };
+        for id in &due {
+            self.parts.order.bend(view.job(*id), view);
+        }
+        for id in due {
+            let job = view.job(id);
+            if job.is_placed() || self.queue.is_waiting(view.jobs(), id) {
+                self.seat(id, view);
+            }
+        }
+        if view.rules().ties == Ties::Previous {
+            let lines = self.previous.iter().map(|id| {
+                let job = view.job(*id);
+                (self.parts.order.line(job, view).key, *id)
+            });
+            let mut sorted: Vec<(Key, JobId)> = lines.collect();
+            sorted.sort_by_key(|(key, _)| *key);
+            self.previous = sorted.iter().map(|(_, id)| *id).collect();
+            for (position, (_, id)) in sorted.into_iter().enumerate() {
+                let job = view.job(id);
+                if job.is_placed() || self.queue.is_waiting(view.jobs(), id) {
+                    let line = Line { key: Key::of(position as i64), slope: 0 };
+                    self.seat_at(job, line, view);
+                }
+            }
+        }
+    }
+}
+
+/// Set, move or clear the timer of a job.
+fn set_timer(
+    timers: &mut BTreeSet<(Time, JobId)>,
+    timer_of: &mut Vec<Option<Time>>,
+    place: Option<usize>,
+    id: JobId,
+    at: Option<Time>,
+) {
+    let Some(place) = place else { return };
+    if at.is_none() && timer_of.get(place).is_none_or(Option::is_none) {
+        return;
+    }
+    if timer_of.len() <= place {
+        timer_of.resize(place + 1, None);
+    }
+    if let Some(old) = std::mem::replace(&mut timer_of[place], at) {
+        timers.remove(&(old, id));
+    }
+    if let Some(at) = at {
+        timers.insert((at, id));
+    }
+}
+
+impl Policy for Pipeline {
+    fn plan(&self, view: &View) -> Plan {
+        Walk::new(self, view).plan()
+    }
+
+    fn observe(&mut self, note: &Note, view: &View) {
+        if let Some(predict) = &mut self.parts.predict {
+            predict.observe(note, view);
+        }
+        let moved = self.parts.order.observe(note, view);
+        match *note {
+            Note::Joined(id) => {
+                self.seat(id, view);
+                if view.rules().ties == Ties::Previous && !self.previous.contains(&id) {
+                    self.previous.push(id);
+                }
+                self.stirred = true;
+            }
+            Note::Placed(id) => {
+                self.seat(id, view);
+                self.expect_end(id, view);
+                self.lease_of(id, view, true);
+            }
+            Note::Began(id) => {
+                self.seat(id, view);
+                self.expect_end(id, view);
+            }
+            Note::Paused(id) => {
+                self.lease_of(id, view, false);
+                self.unseat(id, view);
+            }
+            Note::Left(id) => {
+                self.lease_of(id, view, false);
+                self.unseat(id, view);
+                self.previous.retain(|other| *other != id);
+                self.stirred = true;
+            }
+            Note::Progressed(id) => {
+                self.seat(id, view);
+                self.expect_end(id, view);
+                self.stirred = true;
+            }
+            Note::Changed => self.stirred = true,
+            Note::RoundOver { .. } => self.round_over = true,
+            Note::Ran { .. } => {}
+            Note::Deciding => self.refresh(view),
+            Note::Decided => {
+                self.stirred = false;
+                self.round_over = false;
+                while self.leases.first().is_some_and(|(at, _)| *at <= view.now()) {
+                    self.leases.pop_first();
+                }
+                if view.rules().crossing != Crossing::Exact {
+                    self.forecast_all(view);
+                }
+                if let Cadence::Round(every) = self.parts.cadence {
+                    let rounds = view.now().micros() / every.micros().max(1) + 1;
+                    self.next_round = Time::from_micros(rounds * every.micros());
+                }
+            }
+        }
+        for id in moved {
+            self.seat(id, view);
+            self.stirred |= *note != Note::Decided;
+        }
+    }
+
+    fn is_due(&self, view: &View) -> bool {
+        match self.parts.cadence {
+            Cadence::Event => {
+                let bent = self.bends.first().is_some_and(|(at, _)| *at <= view.now());
+                let freed = self.leases.first().is_some_and(|(at, _)| *at <= view.now());
+                self.stirred || bent || freed
+            }
+            Cadence::Round(_) if view.rules().rounds == RoundClock::World => self.round_over,
+            Cadence::Round(_) => !view.jobs().is_empty() && view.now() >= self.next_round,
+        }
+    }
+
+    fn wake(&self, view: &View) -> Option<Time> {
+        if let Cadence::Round(_) = self.parts.cadence {
+            let recipe = view.rules().rounds == RoundClock::Recipe;
+            return (recipe && !view.jobs().is_empty()).then_some(self.next_round);
+        }
+        let bend = self.bends.first().map(|(at, _)| *at);
+        // A lease that ends matters to those who wait.
+        let lease = self.leases.iter().map(|(at, _)| *at).find(|at| *at > view.now());
+        let lease = lease.filter(|_| self.queue.waiting() > 0);
+        [bend, lease].into_iter().flatten().min()
+    }
+
+    fn save(&self) -> Value {
+        json!({
+            "order": self.parts.order.save(),
+            "predict": self.parts.predict.as_ref().map(|predict| predict.save()),
+            "previous": self.previous,
+            "next_round": self.next_round,
+        })
+    }
+
+    fn restore(&mut self, saved: &Value, view: &View) -> Result<(), String> {
+        self.parts.order.restore(&saved["order"])?;
+        if let Some(predict) = &mut self.parts.predict {
+            predict.restore(&saved["predict"])?;
+        }
+        let wrong = |error: serde_json::Error| error.to_string();
+        self.previous = serde_json::from_value(saved["previous"].clone()).map_err(wrong)?;
+        self.next_round = serde_json::from_value(saved["next_round"].clone()).map_err(wrong)?;
+        let ids: Vec<JobId> = view.jobs().iter().map(|job| job.id).collect();
+        for id in ids {
+            let job = view.job(id);
+            if job.is_placed() || job.phase == crate::state::Phase::Waiting {
+                self.seat(id, view);
+                self.expect_end(id, view);
+                self.lease_of(id, view, job.is_placed());
+            }
+        }
+        self.stirred = true;
+        Ok(())
+    }
+
+    fn fork(&self) -> Box<dyn Policy> {
+        Box::new(Pipeline {
+            parts: self.parts.fork(),
+            queue: self.queue.clone(),
+            bends: self.bends.clone(),
+            bend_of: self.bend_of.clone(),
+            leases: self.leases.clone(),
+            ends: self.ends.clone(),
+            end_of: self.end_of.clone(),
+            previous: self.previous.clone(),
+            ..*self
+        })
+    }
+}

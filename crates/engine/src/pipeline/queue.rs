@@ -1,0 +1,196 @@
+//! The queue, kept sorted without being looked at. Waiting jobs are grouped into classes that a
+//! placement cannot tell apart; running jobs are grouped by how fast their key changes, so that
+//! the order inside a group never does. Events move single jobs; time moves nobody.
+
+use crate::state::{DemandId, Job, JobTable};
+use crate::traits::{Key, Line};
+use heeler_model::{JobId, ModelId, TenantId, Time};
+use std::collections::{BTreeMap, BTreeSet, btree_set};
+
+/// A place in an order: the key as it was, or would have been, at time zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Seat {
+    major_at_zero: i64,
+    minor: i64,
+    submitted: Time,
+    /// Who sits there.
+    pub job: JobId,
+}
+
+impl Seat {
+    pub(super) fn new(job: &Job, line: Line, now: Time) -> Seat {
+        Seat {
+            major_at_zero: line.key.major - line.slope * now.micros() as i64,
+            minor: line.key.minor,
+            submitted: job.submitted,
+            job: job.id,
+        }
+    }
+
+    /// What to compare seats of different slopes by, at one moment.
+    pub(super) fn rank(&self, slope: i64, now: Time) -> Rank {
+        let major = self.major_at_zero + slope * now.micros() as i64;
+        let key = Key { major, minor: self.minor };
+        Rank { key, submitted: self.submitted, job: self.job }
+    }
+}
+
+/// A job's rank at one moment; smaller is first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank {
+    key: Key,
+    submitted: Time,
+    /// Whose rank it is.
+    pub job: JobId,
+}
+
+/// What makes waiting jobs interchangeable to gate, allocation and placement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ClassKey {
+    /// Their demand.
+    pub demand: DemandId,
+    /// Their tenant, where it matters.
+    pub tenant: TenantId,
+    /// Their model, where it matters.
+    pub model: ModelId,
+    /// Whether spreading hurts them.
+    pub skewed: bool,
+}
+
+/// Running jobs whose order among themselves never changes by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Group {
+    /// Their tenant, where it matters.
+    pub tenant: TenantId,
+    /// How fast their keys change.
+    pub slope: i64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Spot {
+    Waiting { class: usize, seat: Seat },
+    Running { group: Group, seat: Seat },
+}
+
+/// Jobs that wait and jobs that run, each in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Queue {
+    classes: Vec<BTreeSet<Seat>>,
+    class_of: BTreeMap<ClassKey, usize>,
+    live: BTreeSet<usize>,
+    running: BTreeMap<Group, BTreeSet<Seat>>,
+    /// Where each job sits, by its place in the job table.
+    spots: Vec<Option<Spot>>,
+    waiting: usize,
+}
+
+impl Queue {
+    /// How many jobs wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Enter a waiting job.
+    pub(super) fn wait(&mut self, jobs: &JobTable, job: &Job, key: ClassKey, line: Line, now: Time) {
+        debug_assert_eq!(line.slope, 0, "waiting jobs' keys stand still");
+        self.remove(jobs, job.id);
+        let class = *self.class_of.entry(key).or_insert_with(|| {
+            self.classes.push(BTreeSet::new());
+            self.classes.len() - 1
+        });
+        let seat = Seat::new(job, line, now);
+        if self.classes[class].is_empty() {
+            self.live.insert(class);
+        }
+        self.classes[class].insert(seat);
+        self.waiting += 1;
+        self.sit(jobs, job.id, Spot::Waiting { class, seat });
+    }
+
+    /// Enter a running job.
+    pub(super) fn run(&mut self, jobs: &JobTable, job: &Job, tenant: TenantId, line: Line, now: Time) {
+        self.remove(jobs, job.id);
+        let seat = Seat::new(job, line, now);
+        let group = Group { tenant, slope: line.slope };
+        self.running.entry(group).or_default().insert(seat);
+        self.sit(jobs, job.id, Spot::Running { group, seat });
+    }
+
+    fn sit(&mut self, jobs: &JobTable, job: JobId, spot: Spot) {
+        let place = jobs.place(job).expect("the job is not done");
+        if self.spots.len() <= place {
+            self.spots.resize(place + 1, None);
+        }
+        self.spots[place] = Some(spot);
+    }
+
+    /// Take a job out, wherever it is.
+    pub(super) fn remove(&mut self, jobs: &JobTable, job: JobId) {
+        let Some(place) = jobs.place(job) else { return };
+        let Some(spot) = self.spots.get_mut(place).and_then(Option::take) else { return };
+        match spot {
+            Spot::Waiting { class, seat } => {
+                self.classes[class].remove(&seat);
+                self.waiting -= 1;
+                if self.classes[class].is_empty() {
+                    self.live.remove(&class);
+                }
+            }
+            Spot::Running { group, seat } => {
+                let seats = self.running.get_mut(&group).expect("the group of a running job");
+                seats.remove(&seat);
+                if seats.is_empty() {
+                    self.running.remove(&group);
+                }
+            }
+        }
+    }
+
+    /// Whether a job waits here.
+    pub(super) fn is_waiting(&self, jobs: &JobTable, job: JobId) -> bool {
+        let spot = jobs.place(job).and_then(|place| *self.spots.get(place)?);
+        matches!(spot, Some(Spot::Waiting { .. }))
+    }
+
+    /// The classes that have jobs waiting, each in order.
+    pub(super) fn waiting_classes(&self) -> impl Iterator<Item = btree_set::Iter<'_, Seat>> {
+        self.live.iter().map(|class| self.classes[*class].iter())
+    }
+
+    /// Running jobs of some groups at a moment, those who would lose their GPUs first in front.
+    pub(super) fn running_last_first(&self, now: Time, of: impl Fn(Group) -> bool) -> LastFirst<'_> {
+        let groups = self.running.iter().filter(|(group, _)| of(**group));
+        let mut merge = LastFirst { now, groups: Vec::new() };
+        for (group, seats) in groups {
+            let mut seats = seats.iter();
+            let last = seats.next_back().map(|seat| seat.rank(group.slope, now));
+            merge.groups.push(LastOf { slope: group.slope, seats, last });
+        }
+        merge
+    }
+}
+
+#[derive(Debug)]
+struct LastOf<'a> {
+    slope: i64,
+    seats: btree_set::Iter<'a, Seat>,
+    last: Option<Rank>,
+}
+
+/// Running jobs, the last in order first: a merge of the groups from their ends.
+#[derive(Debug)]
+pub(super) struct LastFirst<'a> {
+    now: Time,
+    groups: Vec<LastOf<'a>>,
+}
+
+impl Iterator for LastFirst<'_> {
+    type Item = Rank;
+
+    fn next(&mut self) -> Option<Rank> {
+        let group = self.groups.iter_mut().max_by_key(|group| group.last)?;
+        let rank = group.last?;
+        group.last = group.seats.next_back().map(|seat| seat.rank(group.slope, self.now));
+        Some(rank)
+    }
+}

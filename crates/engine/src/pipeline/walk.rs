@@ -1,0 +1,278 @@
+//! One decision: walk the queue in order and start who fits. A class of interchangeable jobs is
+//! dropped as soon as its first does not fit, so the walk costs what it starts plus one look at
+//! each class, however long the queue is.
+
+use super::queue::{Rank, Seat};
+use super::{Fit, Pipeline, Preempt};
+use crate::calendar::Calendar;
+use crate::fleet::{Draft, Grip};
+use crate::state::Job;
+use crate::traits::{Door, Want};
+use crate::view::View;
+use heeler_model::{JobId, Placement, Plan, Reason, Run, Span, TenantId, Time, Wait};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, btree_set};
+
+/// Where the next candidate comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    Class(usize),
+    Evicted,
+}
+
+type Candidate = Reverse<(i64, Rank, Source)>;
+
+/// A decision in the making.
+pub(super) struct Walk<'a> {
+    pub(super) pipe: &'a Pipeline,
+    pub(super) view: &'a View<'a>,
+    pub(super) draft: Draft<'a>,
+    pub(super) door: Option<Box<dyn Door + 'a>>,
+    pub(super) plan: Plan,
+    pub(super) calendar: Calendar,
+    /// Jobs this plan has moved, stopped or started: where they would be now.
+    pub(super) planned: BTreeMap<JobId, Option<Placement>>,
+    classes: Vec<btree_set::Iter<'a, Seat>>,
+    heap: BinaryHeap<Candidate>,
+    /// Why a class is blocked, while every job needs a verdict.
+    blocked: BTreeMap<usize, Reason>,
+    /// What the plan gives to each tenant, where the order asks.
+    extra_milli: BTreeMap<TenantId, i64>,
+    first_blocked: Option<JobId>,
+    ahead: u32,
+}
+
+/// How an attempt to start a job ended.
+enum Outcome {
+    Started,
+    Blocked(Reason),
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(pipe: &'a Pipeline, view: &'a View<'a>) -> Walk<'a> {
+        let door = pipe.parts.gate.as_ref().map(|gate| gate.open(view));
+        Walk {
+            pipe,
+            view,
+            draft: view.state().draft(),
+            door,
+            plan: Plan::none(),
+            calendar: Calendar::default(),
+            planned: BTreeMap::new(),
+            classes: Vec::new(),
+            heap: BinaryHeap::new(),
+            blocked: BTreeMap::new(),
+            extra_milli: BTreeMap::new(),
+            first_blocked: None,
+            ahead: 0,
+        }
+    }
+
+    pub(super) fn plan(mut self) -> Plan {
+        if self.pipe.queue.waiting() > 0 {
+            self.classes = self.pipe.queue.waiting_classes().collect();
+            for class in 0..self.classes.len() {
+                self.advance(class);
+            }
+            while let Some(Reverse((rank_of_tenant, rank, source))) = self.heap.pop() {
+                let job = self.view.job(rank.job);
+                // The tenant may have been given something since this entry was made.
+                let current = self.tenant_rank(job);
+                if current > rank_of_tenant {
+                    self.heap.push(Reverse((current, rank, source)));
+                    continue;
+                }
+                if !self.consider(job, rank, source) {
+                    break;
+                }
+            }
+        }
+        if self.pipe.parts.resize.is_some() && self.first_blocked.is_none() {
+            self.grow();
+        }
+        if self.pipe.parts.preempt != Preempt::Never {
+            self.spare_moves();
+        }
+        self.plan.reserve = self.calendar.into_reservations();
+        self.plan
+    }
+
+    /// Look at one candidate. Says whether to go on.
+    fn consider(&mut self, job: &'a Job, rank: Rank, source: Source) -> bool {
+        let known = match source {
+            Source::Class(class) => self.blocked.get(&class).copied(),
+            Source::Evicted => None,
+        };
+        let outcome = match (known, self.stuck_behind()) {
+            (Some(reason), _) => Outcome::Blocked(reason),
+            (None, Some(reason)) => Outcome::Blocked(reason),
+            (None, None) => self.try_start(job, rank),
+        };
+        let Outcome::Blocked(reason) = outcome else {
+            self.plan.stop.retain(|stop| stop.job != job.id);
+            if let Source::Class(class) = source {
+                self.advance(class);
+            }
+            return true;
+        };
+        if source != Source::Evicted {
+            self.plan.wait.push(Wait { job: job.id, reason });
+        }
+        self.first_blocked.get_or_insert(job.id);
+        self.ahead += 1;
+        if let Source::Class(class) = source {
+            // The rest of the class fares no better, unless how long they run matters.
+            let alike = !matches!(reason, Reason::WouldDelay { .. });
+            if self.view.wants_all_verdicts() {
+                if alike && !matches!(reason, Reason::Behind { .. }) {
+                    self.blocked.insert(class, reason);
+                }
+                self.advance(class);
+            } else if !alike {
+                self.advance(class);
+            }
+        }
+        self.pipe.parts.fit != Fit::Strict || self.view.wants_all_verdicts()
+    }
+
+    /// In a strict queue nobody passes the first job that does not fit.
+    fn stuck_behind(&self) -> Option<Reason> {
+        let first = self.first_blocked.filter(|_| self.pipe.parts.fit == Fit::Strict)?;
+        Some(Reason::Behind { ahead: self.ahead, first })
+    }
+
+    fn try_start(&mut self, job: &'a Job, rank: Rank) -> Outcome {
+        let wants = self.pipe.parts.allocate.wants(job, self.view);
+        let mut first_reason = None;
+        for want in &wants {
+            match self.try_want(job, want) {
+                Ok(placement) => {
+                    self.start(job, want, placement);
+                    return Outcome::Started;
+                }
+                Err(reason) => first_reason = first_reason.or(Some(reason)),
+            }
+        }
+        let reason = first_reason.unwrap_or(Reason::NotEnoughFree { need: 0, free: 0 });
+        // No room can be made for one who may not enter, or whose turn is reserved for others.
+        let refused = reason.tier() != heeler_model::Tier::Turn;
+        if !refused && self.make_room(job, rank, &wants) {
+            return Outcome::Started;
+        }
+        if let Fit::Backfill { depth } = self.pipe.parts.fit
+            && self.calendar.len() < depth as usize
+            && !refused
+        {
+            self.reserve(job, &wants);
+        }
+        Outcome::Blocked(reason)
+    }
+
+    fn try_want(&mut self, job: &Job, want: &Want) -> Result<Placement, Reason> {
+        self.within_limits(job, want)?;
+        if let Some(door) = &mut self.door {
+            door.ask(job, u64::from(want.gpus) * u64::from(want.demand.share.0))?;
+        }
+        if self.calendar.is_empty() {
+            self.pipe.parts.place.place(want, &self.draft, self.view)
+        } else {
+            self.place_around_reservations(job, want)
+        }
+    }
+
+    /// Enter a start into the plan.
+    pub(super) fn start(&mut self, job: &Job, want: &Want, placement: Placement) {
+        let assignment = want.met_by(placement);
+        let milli = assignment.milli();
+        let grip = Grip::from(&want.demand);
+        self.draft.claim(&assignment.placement, grip);
+        if let Some(door) = &mut self.door {
+            door.entered(job, milli);
+        }
+        self.count(job, milli as i64);
+        // A job that was stopped a moment ago may simply get its old place back.
+        if job.assignment.as_ref() != Some(&assignment) {
+            let lease = self.pipe.parts.preempt.lease();
+            let lease = (lease > Span::ZERO).then(|| self.view.now() + lease);
+            self.plan.run.push(Run { job: job.id, assignment: assignment.clone(), lease });
+        }
+        if self.keeps_book() {
+            self.planned.insert(job.id, Some(assignment.placement));
+        }
+    }
+
+    /// Whether somebody will ask where this plan puts jobs.
+    fn keeps_book(&self) -> bool {
+        matches!(self.pipe.parts.fit, Fit::Backfill { .. })
+            || self.pipe.parts.preempt != Preempt::Never
+            || self.pipe.parts.resize.is_some()
+    }
+
+    /// A tenant's limit holds under every recipe.
+    fn within_limits(&self, job: &Job, want: &Want) -> Result<(), Reason> {
+        let tenants = self.view.tenants();
+        if !tenants.have_limits() {
+            return Ok(());
+        }
+        for tenant in tenants.lineage(job.spec.tenant) {
+            let Some(limit) = tenants.spec(tenant).limit else { continue };
+            let used = tenants.usage(tenant).milli as i64 + self.extra(tenant);
+            let left = i64::from(limit) * 1000 - used;
+            if i64::from(want.gpus) * i64::from(want.demand.share.0) > left {
+                let left = (left / 1000).max(0) as u32;
+                return Err(Reason::OverLimit { tenant, need: want.gpus, left });
+            }
+        }
+        Ok(())
+    }
+
+    /// Book what this plan gives to a job's tenants, where somebody asks.
+    pub(super) fn count(&mut self, job: &Job, milli: i64) {
+        if self.pipe.tells_tenants_apart(self.view) {
+            for tenant in self.view.tenants().lineage(job.spec.tenant) {
+                *self.extra_milli.entry(tenant).or_default() += milli;
+            }
+        }
+    }
+
+    /// What the plan has given to a tenant so far.
+    pub(super) fn extra(&self, tenant: TenantId) -> i64 {
+        self.extra_milli.get(&tenant).copied().unwrap_or(0)
+    }
+
+    fn tenant_rank(&self, job: &Job) -> i64 {
+        let order = &self.pipe.parts.order;
+        if !order.by_tenant() {
+            return 0;
+        }
+        order.tenant_rank(job, self.extra(job.spec.tenant), self.view)
+    }
+
+    /// The next job of a class becomes a candidate.
+    fn advance(&mut self, class: usize) {
+        if let Some(seat) = self.classes[class].next() {
+            let rank = seat.rank(0, self.view.now());
+            let tenant = self.tenant_rank(self.view.job(rank.job));
+            self.heap.push(Reverse((tenant, rank, Source::Class(class))));
+        }
+    }
+
+    /// A job that lost its GPUs to one ahead of it is a candidate again.
+    pub(super) fn put_back(&mut self, job: &Job, rank: Rank) {
+        let tenant = self.tenant_rank(job);
+        self.heap.push(Reverse((tenant, rank, Source::Evicted)));
+    }
+
+    /// Where a placed job is in this plan.
+    pub(super) fn placement_of(&self, job: &'a Job) -> Option<Placement> {
+        match self.planned.get(&job.id) {
+            Some(planned) => planned.clone(),
+            None => job.assignment.as_ref().map(|assignment| assignment.placement.clone()),
+        }
+    }
+
+    /// Now, as the walk sees it.
+    pub(super) fn now(&self) -> Time {
+        self.view.now()
+    }
+}

@@ -1,0 +1,312 @@
+//! Everything the engine knows, kept up to date event by event. Nothing here is computed anew for
+//! a decision, and nothing is copied.
+
+mod job;
+mod table;
+mod tenants;
+
+pub use job::{DemandId, Job, Noted, Phase, Progress};
+pub use table::JobTable;
+pub use tenants::{TenantUse, Tenants};
+
+use crate::fleet::{Draft, Fleet, Grip};
+use crate::rules::Rules;
+use heeler_model::{
+    Assignment, Cluster, Demand, Generation, JobId, JobSpec, NodeId, Placement, Reason,
+    Reservation, Tier, Time, Transition,
+};
+use std::cell::{Ref, RefCell};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The state of the cluster and of all jobs that are not done.
+#[derive(Clone, Debug)]
+pub struct State {
+    pub(crate) now: Time,
+    pub(crate) seed: u64,
+    pub(crate) rules: Rules,
+    pub(crate) fleet: RefCell<Fleet>,
+    pub(crate) jobs: JobTable,
+    pub(crate) tenants: Tenants,
+    /// Demands by class, and back.
+    demands: Vec<Demand>,
+    classes: BTreeMap<Demand, DemandId>,
+    /// GPUs that jobs told to stop have not given back yet.
+    pub(crate) clearing: BTreeMap<JobId, (Placement, Generation)>,
+    /// Jobs promised GPUs that are being cleared.
+    pub(crate) held: BTreeMap<JobId, Transition>,
+    /// Who waits for whom.
+    followers: BTreeMap<JobId, Vec<JobId>>,
+    /// GPUs promised ahead by the latest plan.
+    pub(crate) reservations: Vec<Reservation>,
+    pub(crate) waiting: usize,
+    pub(crate) running: usize,
+}
+
+impl State {
+    pub(crate) fn new(cluster: Arc<Cluster>, rules: Rules, seed: u64) -> State {
+        State {
+            now: Time::ZERO,
+            seed,
+            rules,
+            tenants: Tenants::new(&cluster),
+            fleet: RefCell::new(Fleet::new(cluster)),
+            jobs: JobTable::default(),
+            demands: Vec::new(),
+            classes: BTreeMap::new(),
+            clearing: BTreeMap::new(),
+            held: BTreeMap::new(),
+            followers: BTreeMap::new(),
+            reservations: Vec::new(),
+            waiting: 0,
+            running: 0,
+        }
+    }
+
+    /// The stamp of the latest event.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Where the world differs from the plain one.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// The seed of all random streams.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// What is free.
+    pub fn fleet(&self) -> Ref<'_, Fleet> {
+        self.fleet.borrow()
+    }
+
+    /// A copy of what is free to try things out on, without copying. Only one at a time.
+    pub fn draft(&self) -> Draft<'_> {
+        Draft::new(self.fleet.borrow_mut())
+    }
+
+    /// The jobs that are not done.
+    pub fn jobs(&self) -> &JobTable {
+        &self.jobs
+    }
+
+    /// A job that is known not to be done.
+    pub fn job(&self, id: JobId) -> &Job {
+        self.jobs.get(id).expect("the job is not done")
+    }
+
+    /// How many jobs are in the queue.
+    pub fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// How many jobs have GPUs or are promised some.
+    pub fn running(&self) -> usize {
+        self.running
+    }
+
+    /// The tenants and what they use.
+    pub fn tenants(&self) -> &Tenants {
+        &self.tenants
+    }
+
+    /// GPUs promised ahead by the latest plan.
+    pub fn reservations(&self) -> &[Reservation] {
+        &self.reservations
+    }
+
+    /// The demand of a class.
+    pub fn demand(&self, class: DemandId) -> &Demand {
+        &self.demands[class.0 as usize]
+    }
+
+    pub(crate) fn class_of(&mut self, demand: &Demand) -> DemandId {
+        if let Some(class) = self.classes.get(demand) {
+            return *class;
+        }
+        let class = DemandId(self.demands.len() as u32);
+        self.demands.push(*demand);
+        self.classes.insert(*demand, class);
+        class
+    }
+
+    /// Enter a new job. Says whether it may be considered.
+    pub(crate) fn admit(&mut self, id: JobId, spec: JobSpec) -> bool {
+        assert!(!self.jobs.knows(id), "job numbers are used once and count up");
+        let class = self.class_of(&spec.demand);
+        let never = self.fleet.borrow().could_ever(&spec.demand).err();
+        let mut job = Job::new(id, spec, self.now, class);
+        let unfinished: Vec<JobId> = job
+            .spec
+            .after()
+            .iter()
+            .copied()
+            .filter(|other| !self.jobs.knows(*other) || self.jobs.get(*other).is_some())
+            .collect();
+        job.after = unfinished.len() as u32;
+        if let Some(reason) = never {
+            job.note(reason, self.now);
+        }
+        let ready = never.is_none() && unfinished.is_empty();
+        job.phase = if ready { Phase::Waiting } else { Phase::Blocked };
+        for other in unfinished {
+            self.followers.entry(other).or_default().push(id);
+        }
+        self.waiting += usize::from(ready);
+        self.tenants.joined(job.spec.tenant);
+        self.jobs.insert(job);
+        ready
+    }
+
+    /// Enter a job as it was in a snapshot.
+    pub(crate) fn remember(&mut self, job: Job) {
+        self.tenants.joined(job.spec.tenant);
+        if let Some(assignment) = &job.assignment {
+            self.tenants.took(job.spec.tenant, assignment.milli());
+            self.running += 1;
+        }
+        self.waiting += usize::from(job.phase == Phase::Waiting);
+        for other in job.spec.after().iter().filter(|_| job.phase == Phase::Blocked) {
+            self.followers.entry(*other).or_default().push(job.id);
+        }
+        self.jobs.insert(job);
+    }
+
+    /// A job is done: jobs that followed it may be considered now. Returns those.
+    pub(crate) fn let_go(&mut self, id: JobId, finished: bool) -> Vec<JobId> {
+        let mut ready = Vec::new();
+        for follower in self.followers.remove(&id).unwrap_or_default() {
+            let now = self.now;
+            let Some(job) = self.jobs.get_mut(follower) else { continue };
+            if !finished {
+                job.note(Reason::NeededJobFailed { job: id }, now);
+                continue;
+            }
+            job.after -= 1;
+            let never = job.noted.is_some_and(|noted| noted.reason.tier() == Tier::Never);
+            if job.after == 0 && !never && job.phase == Phase::Blocked {
+                job.phase = Phase::Waiting;
+                job.since = now;
+                self.waiting += 1;
+                ready.push(follower);
+            }
+        }
+        ready
+    }
+
+    /// Give a job GPUs, or promise them if they are being cleared.
+    pub(crate) fn place(
+        &mut self,
+        id: JobId,
+        assignment: Assignment,
+        lease: Option<Time>,
+        transition: Transition,
+    ) {
+        let grip = Grip::from(&self.job(id).spec.demand);
+        let grip = Grip { share: assignment.share, ..grip };
+        self.fleet.get_mut().claim_all(&assignment.placement, grip);
+        let job = self.jobs.get_mut(id).expect("the job is not done");
+        self.tenants.took(job.spec.tenant, assignment.milli());
+        if job.phase == Phase::Waiting {
+            self.waiting -= 1;
+        }
+        self.running += 1;
+        job.assignment = Some(assignment);
+        job.lease = lease;
+        job.generation = job.generation.next();
+        if job.phase != Phase::Stopping {
+            job.phase = Phase::Held;
+        }
+        self.held.insert(id, transition);
+    }
+
+    /// Take a job's GPUs away: it is told to stop, and they are cleared when it says so.
+    pub(crate) fn displace(&mut self, id: JobId) {
+        let now = self.now;
+        let assignment = self.unclaim(id);
+        let job = self.jobs.get_mut(id).expect("the job is not done");
+        match job.phase {
+            Phase::Running => {
+                job.settle(now, &assignment);
+                self.clearing.insert(id, (assignment.placement, job.generation));
+                job.phase = Phase::Stopping;
+            }
+            // It was only promised GPUs; nothing has to be stopped.
+            Phase::Held => {
+                job.phase = Phase::Waiting;
+                self.waiting += 1;
+            }
+            // It was on its way elsewhere, and is still being saved.
+            Phase::Stopping => {}
+            Phase::Waiting | Phase::Blocked => unreachable!("only placed jobs are displaced"),
+        }
+        job.since = now;
+        job.lease = None;
+        self.held.remove(&id);
+    }
+
+    /// Release what a job has, without a word on what becomes of it.
+    pub(crate) fn unclaim(&mut self, id: JobId) -> Assignment {
+        let job = self.jobs.get_mut(id).expect("the job is not done");
+        let assignment = job.assignment.take().expect("a placed job has an assignment");
+        let grip = Grip { share: assignment.share, ..Grip::from(&job.spec.demand) };
+        self.tenants.gave(job.spec.tenant, assignment.milli());
+        self.fleet.get_mut().release_all(&assignment.placement, grip);
+        self.running -= 1;
+        assignment
+    }
+
+    /// A promised job gets its GPUs.
+    pub(crate) fn begin(&mut self, id: JobId) {
+        let now = self.now;
+        let job = self.jobs.get_mut(id).expect("the job is not done");
+        let spec = &job.spec;
+        let part = f64::from(job.gpus().max(1)) / f64::from(spec.demand.asked().max(1));
+        job.progress.pace = spec.nominal_pace * part;
+        job.progress.from = now;
+        job.phase = Phase::Running;
+        job.since = now;
+        job.started.get_or_insert(now);
+    }
+
+    /// Whether the GPUs a job is promised are clear.
+    pub(crate) fn is_clear(&self, placement: &Placement) -> bool {
+        self.clearing.is_empty() || !self.clearing.values().any(|(other, _)| other.meets(placement))
+    }
+
+    /// The job that keeps another from the GPUs it is promised.
+    pub fn clearing_for(&self, id: JobId) -> Option<JobId> {
+        let wanted = &self.jobs.get(id)?.assignment.as_ref()?.placement;
+        self.clearing.iter().find(|(_, (other, _))| other.meets(wanted)).map(|(job, _)| *job)
+    }
+
+    /// A node comes or goes.
+    pub(crate) fn set_up(&mut self, node: NodeId, up: bool) {
+        self.fleet.get_mut().set_up(node, up);
+    }
+}
+
+impl Job {
+    /// Book the time since the last change and stand still.
+    pub(crate) fn settle(&mut self, now: Time, assignment: &Assignment) {
+        let span = now.since(self.since);
+        self.attained += span;
+        self.attained_milli += assignment.milli() * span.micros();
+        self.progress.done = self.progress.done_at(now);
+        self.progress.from = now;
+        self.progress.pace = 0.0;
+    }
+
+    pub(crate) fn note(&mut self, reason: Reason, now: Time) {
+        match &mut self.noted {
+            Some(noted) if noted.reason.name() == reason.name() => {
+                noted.reason = reason;
+                noted.times += 1;
+            }
+            _ => self.noted = Some(Noted { reason, since: now, times: 1 }),
+        }
+    }
+}

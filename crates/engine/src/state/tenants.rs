@@ -1,0 +1,89 @@
+//! What each tenant uses now, counted up through the tenants it is part of.
+
+use heeler_model::{Cluster, Tenant, TenantId};
+
+/// What a tenant uses now, with all tenants below it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TenantUse {
+    /// Thousandths of GPUs.
+    pub milli: u64,
+    /// Jobs that are not done.
+    pub jobs: u32,
+}
+
+/// The tenants and what they use.
+#[derive(Clone, Debug)]
+pub struct Tenants {
+    specs: Vec<Tenant>,
+    uses: Vec<TenantUse>,
+    limited: bool,
+}
+
+impl Tenants {
+    pub(crate) fn new(cluster: &Cluster) -> Tenants {
+        let uses = vec![TenantUse::default(); cluster.tenants.len()];
+        let limited = cluster.tenants.iter().any(|tenant| tenant.limit.is_some());
+        Tenants { specs: cluster.tenants.clone(), uses, limited }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.specs.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.specs.is_empty()
+    }
+
+    /// The tenant as described, with its latest quota.
+    pub fn spec(&self, tenant: TenantId) -> &Tenant {
+        &self.specs[tenant.index()]
+    }
+
+    /// Whether any tenant has a limit.
+    pub fn have_limits(&self) -> bool {
+        self.limited
+    }
+
+    /// What it uses now.
+    pub fn usage(&self, tenant: TenantId) -> TenantUse {
+        self.uses[tenant.index()]
+    }
+
+    /// The tenant and those it is part of, innermost first.
+    pub fn lineage(&self, tenant: TenantId) -> impl Iterator<Item = TenantId> {
+        std::iter::successors(Some(tenant), |t| self.specs[t.index()].parent)
+    }
+
+    pub(crate) fn set_quota(&mut self, tenant: TenantId, quota: Option<u32>, limit: Option<u32>) {
+        let spec = &mut self.specs[tenant.index()];
+        spec.quota = quota;
+        spec.limit = limit;
+        self.limited |= limit.is_some();
+    }
+
+    pub(crate) fn joined(&mut self, tenant: TenantId) {
+        self.each(tenant, |usage| usage.jobs += 1);
+    }
+
+    pub(crate) fn left(&mut self, tenant: TenantId) {
+        self.each(tenant, |usage| usage.jobs -= 1);
+    }
+
+    pub(crate) fn took(&mut self, tenant: TenantId, milli: u64) {
+        self.each(tenant, |usage| usage.milli += milli);
+    }
+
+    pub(crate) fn gave(&mut self, tenant: TenantId, milli: u64) {
+        self.each(tenant, |usage| usage.milli -= milli);
+    }
+
+    fn each(&mut self, tenant: TenantId, change: impl Fn(&mut TenantUse)) {
+        let mut next = Some(tenant);
+        while let Some(tenant) = next {
+            change(&mut self.uses[tenant.index()]);
+            next = self.specs[tenant.index()].parent;
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! What recipes are made of. Planning takes `&self`: a plan is a function of the view and of what
+//! was observed, so that asking "what if" spends nothing. Only `observe` learns.
+
+use crate::fleet::Draft;
+use crate::state::Job;
+use crate::view::View;
+use heeler_model::{Assignment, Demand, JobId, KindId, Placement, Plan, Reason, Span, Time};
+use serde_json::Value;
+use smallvec::SmallVec;
+
+/// Something the engine tells its policy, after the state has been brought up to date.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Note {
+    /// A job is in the queue: new, released by those it follows, or saved after a stop.
+    Joined(JobId),
+    /// A job was given GPUs, or promised some.
+    Placed(JobId),
+    /// A job that was promised GPUs has them now.
+    Began(JobId),
+    /// A job lost its GPUs and is being saved, or lost a promise.
+    Paused(JobId),
+    /// A job is done, failed or was cancelled, and is about to be forgotten.
+    Left(JobId),
+    /// What is known of a running job's work has changed.
+    Progressed(JobId),
+    /// Service of a job as the world books it.
+    Ran {
+        /// The job.
+        job: JobId,
+        /// On which kind of GPU.
+        kind: KindId,
+        /// For how many seconds on the world's own clock.
+        seconds: f64,
+    },
+    /// Nodes came or went, or a quota changed.
+    Changed,
+    /// The world says that a round is over.
+    RoundOver {
+        /// The world's own clock, seconds.
+        clock: f64,
+        /// The kinds of GPU in the order it offers them.
+        offer: Vec<KindId>,
+    },
+    /// A decision is about to be taken, for all that happened at this moment.
+    Deciding,
+    /// A decision was taken and carried out.
+    Decided,
+}
+
+/// A whole scheduler. Recipes get one by composing parts in a `Pipeline`, or bring their own.
+pub trait Policy: Send {
+    /// What should run where, and why the rest waits.
+    fn plan(&self, view: &View) -> Plan;
+
+    /// Learn; never decide.
+    fn observe(&mut self, note: &Note, view: &View);
+
+    /// Whether a decision is due now.
+    fn is_due(&self, view: &View) -> bool;
+
+    /// When the policy wants to decide again, if nothing happens before.
+    fn wake(&self, view: &View) -> Option<Time>;
+
+    /// What it remembers, for a restart or a replay.
+    fn save(&self) -> Value;
+
+    /// Remember what was saved. The jobs in the view are those of that time.
+    fn restore(&mut self, saved: &Value, view: &View) -> Result<(), String>;
+
+    /// A copy that shares nothing with this one, for "what if".
+    fn fork(&self) -> Box<dyn Policy>;
+}
+
+/// Where a job stands in an order: smaller runs first. The engine appends (submitted, number).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// Compared first.
+    pub major: i64,
+    /// Compared where the first is equal.
+    pub minor: i64,
+}
+
+impl Key {
+    /// A key of one number.
+    pub const fn of(major: i64) -> Key {
+        Key { major, minor: 0 }
+    }
+}
+
+/// A key, and how fast its first part changes while nothing happens to the job. Most orders change
+/// only while a job runs and then at a steady rate; that is what lets a queue stay sorted without
+/// being looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// The key now.
+    pub key: Key,
+    /// Change of `major` per microsecond.
+    pub slope: i64,
+}
+
+/// Who runs first.
+pub trait Order: Send {
+    /// Where a job stands now. The slope of a waiting job must be zero.
+    fn line(&self, job: &Job, view: &View) -> Line;
+
+    /// When the job's line will bend by itself, such as when it crosses into another queue.
+    fn bends(&self, _job: &Job, _view: &View) -> Option<Time> {
+        None
+    }
+
+    /// The time has come that `bends` gave for a job, or so it may be: look whether its line has
+    /// bent, before a decision is taken.
+    fn bend(&mut self, _job: &Job, _view: &View) {}
+
+    /// Learn. The returned jobs' lines have changed.
+    fn observe(&mut self, _note: &Note, _view: &View) -> Vec<JobId> {
+        Vec::new()
+    }
+
+    /// Ranks tenants before jobs: jobs of the tenant with the smaller number come first.
+    /// `extra_milli` is what this plan has given the tenant so far.
+    fn tenant_rank(&self, _job: &Job, _extra_milli: i64, _view: &View) -> i64 {
+        0
+    }
+
+    /// Whether jobs of different tenants must be told apart (see `tenant_rank`).
+    fn by_tenant(&self) -> bool {
+        false
+    }
+
+    /// What it remembers.
+    fn save(&self) -> Value {
+        Value::Null
+    }
+
+    /// Remember what was saved.
+    fn restore(&mut self, _saved: &Value) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// A copy.
+    fn fork(&self) -> Box<dyn Order>;
+}
+
+/// Opened once a plan and asked in rank order. Counts what it lets through.
+pub trait Door {
+    /// May this job take so many thousandths of GPUs more?
+    fn ask(&mut self, job: &Job, milli: u64) -> Result<(), Reason>;
+    /// It took them.
+    fn entered(&mut self, job: &Job, milli: u64);
+    /// A running job gave them back.
+    fn left(&mut self, job: &Job, milli: u64);
+}
+
+/// Who may be considered at all. Asked after the order, so that quota goes by rank.
+pub trait Gate: Send {
+    /// Open for one plan.
+    fn open<'a>(&'a self, view: &View<'a>) -> Box<dyn Door + 'a>;
+    /// A copy.
+    fn fork(&self) -> Box<dyn Gate>;
+}
+
+/// What to look for on behalf of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Want {
+    /// How many GPUs.
+    pub gpus: u32,
+    /// Everything else, including the kinds that will do.
+    pub demand: Demand,
+    /// Whether spreading the job over nodes would hurt it.
+    pub skewed: bool,
+}
+
+/// What to try for a job, best first. Most have one.
+pub type Wants = SmallVec<[Want; 1]>;
+
+/// How much of what a job should get.
+pub trait Allocate: Send {
+    /// What to try for a job that waits.
+    fn wants(&self, job: &Job, view: &View) -> Wants;
+
+    /// Whether jobs of different models must be told apart.
+    fn by_model(&self) -> bool {
+        false
+    }
+
+    /// A copy.
+    fn fork(&self) -> Box<dyn Allocate>;
+}
+
+/// Whether running jobs change their size.
+pub trait Resize: Send {
+    /// The size a running job should grow to when nobody waits and so many GPUs are free.
+    fn grow(&self, job: &Job, free: u32, view: &View) -> Option<u32>;
+
+    /// The size a running job may be cut down to so that another can start.
+    fn shrink(&self, job: &Job, view: &View) -> Option<u32>;
+
+    /// A copy.
+    fn fork(&self) -> Box<dyn Resize>;
+}
+
+/// Which GPUs.
+pub trait Place: Send {
+    /// GPUs for a want, out of what is free in the draft, or why not.
+    fn place(&self, want: &Want, free: &Draft, view: &View) -> Result<Placement, Reason>;
+
+    /// A copy.
+    fn fork(&self) -> Box<dyn Place>;
+}
+
+/// What would happen: how much work a job is in all. Everything that is not known for sure is
+/// asked here, so that a recipe can be run with any predictor.
+pub trait Predict: Send {
+    /// All the work of a job, in its own units; `None` when there is no way to tell.
+    fn work(&self, job: &Job, view: &View) -> Option<f64>;
+
+    /// Time until a job is done if it goes on (or could start) as it asked for.
+    fn left(&self, job: &Job, view: &View) -> Option<Span> {
+        let work = self.work(job, view)? - job.progress.done_at(view.now());
+        let pace = if job.progress.pace > 0.0 { job.progress.pace } else { job.spec.nominal_pace };
+        let waiting = job.progress.from.since(view.now());
+        Some(waiting + Span::from_micros((work / pace).ceil().max(0.0) as u64))
+    }
+
+    /// Learn.
+    fn observe(&mut self, _note: &Note, _view: &View) {}
+
+    /// What it remembers.
+    fn save(&self) -> Value {
+        Value::Null
+    }
+
+    /// Remember what was saved.
+    fn restore(&mut self, _saved: &Value) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// A copy.
+    fn fork(&self) -> Box<dyn Predict>;
+}
+
+impl Want {
+    /// What a job asked for.
+    pub fn as_asked(job: &Job) -> Want {
+        Want { gpus: job.spec.demand.asked(), demand: job.spec.demand, skewed: job.spec.skewed }
+    }
+
+    /// The want met by a placement.
+    pub fn met_by(&self, placement: Placement) -> Assignment {
+        Assignment { placement, share: self.demand.share }
+    }
+}

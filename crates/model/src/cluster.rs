@@ -1,0 +1,156 @@
+//! The cluster as its owner describes it: kinds of GPU, nodes, racks and tenants.
+
+use crate::ids::{KindId, NodeId, RackId, TenantId};
+use crate::placement::Slots;
+use crate::quantity::Milli;
+use serde::{Deserialize, Serialize};
+
+/// A kind of GPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kind {
+    /// Its name, as jobs ask for it.
+    pub name: String,
+    /// Memory of one GPU, MB; zero when unknown, and then memory is not checked.
+    pub memory_mb: u32,
+    /// Its speed where no measured table says more: thousandths of the reference kind's.
+    pub speed: Milli,
+}
+
+/// A node. All its GPUs are of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// The kind of its GPUs.
+    pub kind: KindId,
+    /// How many GPUs; at most 64.
+    pub gpus: u32,
+    /// The rack it stands in.
+    pub rack: RackId,
+    /// GPUs joined by NVLink, in groups of so many neighbouring slots (all of them, if zero).
+    pub link_group: u32,
+    /// CPU cores in thousandths; zero when unknown, and then CPUs are not checked.
+    pub cpu_milli: u64,
+    /// Host memory, MB; zero when unknown, and then memory is not checked.
+    pub memory_mb: u64,
+}
+
+impl Node {
+    /// All its GPU slots.
+    pub const fn slots(&self) -> Slots {
+        Slots::first(self.gpus)
+    }
+
+    /// The slots joined by NVLink to a given one, itself among them.
+    pub const fn linked_with(&self, slot: u32) -> Slots {
+        if self.link_group == 0 || self.link_group >= self.gpus {
+            return self.slots();
+        }
+        let start = slot / self.link_group * self.link_group;
+        Slots((Slots::first(self.link_group).0) << start).and(self.slots())
+    }
+}
+
+/// A tenant: a team, a queue, a virtual cluster, or a user below one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tenant {
+    /// Its name.
+    pub name: String,
+    /// The tenant it is part of.
+    pub parent: Option<TenantId>,
+    /// Its part of what is shared out by weight.
+    pub weight: u32,
+    /// GPUs it can always get back.
+    pub quota: Option<u32>,
+    /// GPUs it can never go beyond.
+    pub limit: Option<u32>,
+}
+
+impl Tenant {
+    /// A tenant with weight one and neither quota nor limit.
+    pub fn named(name: impl Into<String>) -> Tenant {
+        Tenant { name: name.into(), parent: None, weight: 1, quota: None, limit: None }
+    }
+}
+
+/// The whole cluster as described.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cluster {
+    /// Kinds of GPU, by `KindId`.
+    pub kinds: Vec<Kind>,
+    /// Nodes, by `NodeId`.
+    pub nodes: Vec<Node>,
+    /// Names of racks, by `RackId`.
+    pub racks: Vec<String>,
+    /// Tenants, by `TenantId`. The first is who jobs without a tenant belong to.
+    pub tenants: Vec<Tenant>,
+}
+
+impl Cluster {
+    /// So many equal nodes of so many GPUs, in one rack, for one tenant.
+    pub fn uniform(nodes: u32, gpus: u32) -> Cluster {
+        let mut cluster = Cluster {
+            kinds: Vec::new(),
+            nodes: Vec::new(),
+            racks: vec!["rack0".into()],
+            tenants: vec![Tenant::named("default")],
+        };
+        let kind = cluster.kind_named("gpu");
+        for _ in 0..nodes {
+            cluster.add_node(kind, gpus, RackId(0));
+        }
+        cluster
+    }
+
+    /// The kind of that name, added if it is new.
+    pub fn kind_named(&mut self, name: &str) -> KindId {
+        let index = self.kinds.iter().position(|kind| kind.name == name).unwrap_or_else(|| {
+            let speed = Milli::WHOLE;
+            self.kinds.push(Kind { name: name.into(), memory_mb: 0, speed });
+            self.kinds.len() - 1
+        });
+        KindId(index as u8)
+    }
+
+    /// The tenant of that name, added if it is new.
+    pub fn tenant_named(&mut self, name: &str) -> TenantId {
+        let index = self.tenants.iter().position(|tenant| tenant.name == name);
+        let index = index.unwrap_or_else(|| {
+            self.tenants.push(Tenant::named(name));
+            self.tenants.len() - 1
+        });
+        TenantId(index as u16)
+    }
+
+    /// Add a node of so many GPUs, its CPUs and memory unknown.
+    pub fn add_node(&mut self, kind: KindId, gpus: u32, rack: RackId) -> NodeId {
+        let id = NodeId(self.nodes.len() as u32);
+        let name = format!("n{id}");
+        self.nodes.push(Node { name, kind, gpus, rack, link_group: 0, cpu_milli: 0, memory_mb: 0 });
+        id
+    }
+
+    /// All GPUs.
+    pub fn gpus(&self) -> u32 {
+        self.nodes.iter().map(|node| node.gpus).sum()
+    }
+
+    /// GPUs of one kind.
+    pub fn gpus_of(&self, kind: KindId) -> u32 {
+        self.nodes.iter().filter(|node| node.kind == kind).map(|node| node.gpus).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn link_groups_are_neighbouring_slots() {
+        let mut cluster = Cluster::uniform(1, 8);
+        cluster.nodes[0].link_group = 4;
+        assert_eq!(cluster.nodes[0].linked_with(5), Slots(0b1111_0000));
+        cluster.nodes[0].link_group = 0;
+        assert_eq!(cluster.nodes[0].linked_with(5), Slots(0xff));
+    }
+}

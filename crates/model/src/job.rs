@@ -1,0 +1,110 @@
+//! A job as it is submitted.
+
+use crate::demand::Demand;
+use crate::ids::{JobId, ModelId, TenantId};
+use crate::time::{Span, Time};
+use serde::{Deserialize, Serialize};
+
+/// A time by which finishing is worth something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Deadline {
+    /// Finish no later than this …
+    pub at: Time,
+    /// … and it is worth so much.
+    pub value: i64,
+}
+
+/// What only the simulated world knows for sure. The `oracle` predictor may look; nobody else.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Truth {
+    /// Work until the job is done, in the job's own units.
+    pub work: f64,
+}
+
+/// A job as submitted: what it asks for and what its owner said of it.
+///
+/// Work is counted in units of the job's own choosing (steps, epochs); the pace of a running job
+/// is units per microsecond. A job of which only a duration is known counts microseconds at the
+/// size it asked for, with a nominal pace of 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobSpec {
+    /// Whose quota and share it uses.
+    pub tenant: TenantId,
+    /// What it trains; the key of measured tables.
+    pub model: ModelId,
+    /// Larger runs first where a recipe looks at it.
+    pub priority: i32,
+    /// What it asks for.
+    pub demand: Demand,
+    /// How long its owner says it runs, or the time limit it was given.
+    pub declared: Option<Span>,
+    /// Units of work per microsecond expected at the size asked for.
+    pub nominal_pace: f64,
+    /// Whether one tensor dominates the model, so that spreading it over nodes hurts.
+    pub skewed: bool,
+    /// What few jobs have.
+    extras: Option<Box<Extras>>,
+    truth: Option<Truth>,
+}
+
+/// What few jobs have; apart, so that millions of the others stay small.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Extras {
+    /// Times by which finishing is worth something, earliest first.
+    pub deadlines: Vec<Deadline>,
+    /// Jobs that must finish first.
+    pub after: Vec<JobId>,
+    /// Units of work per second measured on each kind of GPU at the size asked for, by kind; empty
+    /// where nothing was measured. Zero means that the job does not run there.
+    pub rates: Vec<f64>,
+}
+
+impl JobSpec {
+    /// A job of the first tenant with this demand, of which nothing else is known.
+    pub fn new(demand: Demand) -> JobSpec {
+        JobSpec {
+            tenant: TenantId(0),
+            model: ModelId(0),
+            priority: 0,
+            demand,
+            declared: None,
+            nominal_pace: 1.0,
+            skewed: false,
+            extras: None,
+            truth: None,
+        }
+    }
+
+    /// What few jobs have, to change it.
+    pub fn extras_mut(&mut self) -> &mut Extras {
+        self.extras.get_or_insert_default()
+    }
+
+    /// Times by which finishing is worth something, earliest first.
+    pub fn deadlines(&self) -> &[Deadline] {
+        self.extras.as_ref().map_or(&[], |extras| &extras.deadlines)
+    }
+
+    /// Jobs that must finish first.
+    pub fn after(&self) -> &[JobId] {
+        self.extras.as_ref().map_or(&[], |extras| &extras.after)
+    }
+
+    /// Units of work per second measured on each kind of GPU; empty where nothing was measured.
+    pub fn rates(&self) -> &[f64] {
+        self.extras.as_ref().map_or(&[], |extras| &extras.rates)
+    }
+
+    /// The same job with the truth attached, for the oracle. Only a simulator knows it.
+    #[must_use]
+    pub fn with_truth(mut self, truth: Truth) -> JobSpec {
+        self.truth = Some(truth);
+        self
+    }
+
+    /// The truth, where a simulator told it. **For the oracle predictor alone**: a tidy test
+    /// fails when another part of the engine, parts or recipes calls this.
+    pub fn truth_for_the_oracle(&self) -> Option<Truth> {
+        self.truth
+    }
+}

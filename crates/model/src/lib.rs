@@ -1,0 +1,28 @@
+//! The nouns of Heeler: time, jobs, clusters, placements, events, plans, actions and reasons.
+//!
+//! This crate knows nothing of how decisions are made. Everything here is plain data that can be
+//! compared, ordered and serialised; quantities are integers wherever a decision compares them.
+
+mod cluster;
+mod demand;
+mod event;
+mod ids;
+mod job;
+mod placement;
+mod plan;
+mod quantity;
+mod reason;
+mod render;
+mod time;
+
+pub use cluster::{Cluster, Kind, Node, Tenant};
+pub use demand::{Demand, Reach, Sizes, Step};
+pub use event::{Event, Exit};
+pub use ids::{Generation, JobId, KindId, ModelId, NodeId, RackId, TenantId};
+pub use job::{Deadline, Extras, JobSpec, Truth};
+pub use placement::{Assignment, GPUS_PER_NODE_MAX, Placement, Slice, Slots};
+pub use plan::{Action, Plan, Reservation, Run, Scope, Stop, Transition, Wait};
+pub use quantity::{KindSet, Milli};
+pub use reason::{Reason, Tier};
+pub use render::{Naming, Words, render};
+pub use time::{SECOND_US, SPAN_EXPECTED, Span, Time};

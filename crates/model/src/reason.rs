@@ -1,0 +1,184 @@
+//! Why a job waits, stops or never runs: numbers, made by the code that decided. `render` turns
+//! them into sentences.
+
+use crate::ids::{JobId, TenantId};
+use crate::quantity::KindSet;
+use crate::time::{Span, Time};
+use serde::{Deserialize, Serialize};
+
+/// How final a reason is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tier {
+    /// It will never run as asked.
+    Never,
+    /// It may not run now, whatever is free.
+    NotAllowed,
+    /// It waits its turn.
+    Turn,
+}
+
+/// A reason with its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "reason")]
+pub enum Reason {
+    /// It asks for more than the cluster has.
+    TooLarge {
+        /// GPUs it needs together.
+        need: u32,
+        /// The most that could ever be had together.
+        largest: u32,
+    },
+    /// No node has GPUs of a kind it asks for.
+    NoSuchKind {
+        /// What it asks for.
+        kinds: KindSet,
+    },
+    /// It needs more memory, CPUs or host memory beside a GPU than any node offers.
+    NoSuchNode {
+        /// GPU memory for each GPU, MB.
+        gpu_memory_mb: u32,
+        /// CPU cores for each GPU, thousandths.
+        cpu_milli: u32,
+        /// Host memory for each GPU, MB.
+        memory_mb: u32,
+    },
+    /// It waits for a job that failed or was cancelled.
+    NeededJobFailed {
+        /// That job.
+        job: JobId,
+    },
+    /// Its tenant would go beyond its limit.
+    OverLimit {
+        /// The tenant whose limit it is.
+        tenant: TenantId,
+        /// GPUs it needs.
+        need: u32,
+        /// GPUs the tenant has left.
+        left: u32,
+    },
+    /// Jobs it must follow are not done.
+    AfterJobs {
+        /// How many.
+        jobs: u32,
+        /// The first of them.
+        first: JobId,
+    },
+    /// Decisions are taken at the end of a round.
+    RoundNotOver {
+        /// When that is.
+        until: Time,
+    },
+    /// The cluster serves others until a lease ends.
+    Protected {
+        /// Who holds the lease.
+        holder: JobId,
+        /// When it ends.
+        until: Time,
+    },
+    /// Its share of the round or of the cluster is used up.
+    ShareSpent {
+        /// What it should have, thousandths.
+        target: u32,
+        /// What it has had, thousandths.
+        got: u32,
+    },
+    /// Others come first, and the first of them blocks the queue.
+    Behind {
+        /// How many.
+        ahead: u32,
+        /// The one that blocks.
+        first: JobId,
+    },
+    /// Too little is free.
+    NotEnoughFree {
+        /// GPUs it needs.
+        need: u32,
+        /// GPUs of its kinds that are free.
+        free: u32,
+    },
+    /// Enough is free, but not together.
+    Fragmented {
+        /// GPUs it needs together.
+        need: u32,
+        /// GPUs of its kinds that are free.
+        free: u32,
+        /// The most that is free together.
+        largest: u32,
+    },
+    /// Starting now would delay a job that has a reservation.
+    WouldDelay {
+        /// That job.
+        job: JobId,
+        /// When it is to start.
+        starts: Time,
+        /// By how much it would overlap.
+        by: Span,
+    },
+    /// It is promised GPUs that are being cleared for it.
+    Clearing {
+        /// The job that is being stopped.
+        job: JobId,
+    },
+    /// It is being saved so that another can run.
+    BeingSaved,
+    /// It was stopped for another job.
+    Displaced {
+        /// The other.
+        by: JobId,
+    },
+    /// It was stopped to run elsewhere or at another size.
+    Rearranged,
+    /// Its owner took it back.
+    Withdrawn,
+}
+
+impl Reason {
+    /// How final it is.
+    pub const fn tier(&self) -> Tier {
+        match self {
+            Reason::TooLarge { .. }
+            | Reason::NoSuchKind { .. }
+            | Reason::NoSuchNode { .. }
+            | Reason::NeededJobFailed { .. }
+            | Reason::Withdrawn => Tier::Never,
+            Reason::OverLimit { .. }
+            | Reason::AfterJobs { .. }
+            | Reason::RoundNotOver { .. }
+            | Reason::Protected { .. } => Tier::NotAllowed,
+            Reason::ShareSpent { .. }
+            | Reason::Behind { .. }
+            | Reason::NotEnoughFree { .. }
+            | Reason::Fragmented { .. }
+            | Reason::WouldDelay { .. }
+            | Reason::Clearing { .. }
+            | Reason::BeingSaved
+            | Reason::Displaced { .. }
+            | Reason::Rearranged => Tier::Turn,
+        }
+    }
+
+    /// Its name in kebab case, as in JSON, metrics and documents.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Reason::TooLarge { .. } => "too-large",
+            Reason::NoSuchKind { .. } => "no-such-kind",
+            Reason::NoSuchNode { .. } => "no-such-node",
+            Reason::NeededJobFailed { .. } => "needed-job-failed",
+            Reason::OverLimit { .. } => "over-limit",
+            Reason::AfterJobs { .. } => "after-jobs",
+            Reason::RoundNotOver { .. } => "round-not-over",
+            Reason::Protected { .. } => "protected",
+            Reason::ShareSpent { .. } => "share-spent",
+            Reason::Behind { .. } => "behind",
+            Reason::NotEnoughFree { .. } => "not-enough-free",
+            Reason::Fragmented { .. } => "fragmented",
+            Reason::WouldDelay { .. } => "would-delay",
+            Reason::Clearing { .. } => "clearing",
+            Reason::BeingSaved => "being-saved",
+            Reason::Displaced { .. } => "displaced",
+            Reason::Rearranged => "rearranged",
+            Reason::Withdrawn => "withdrawn",
+        }
+    }
+}

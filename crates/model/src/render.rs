@@ -1,0 +1,115 @@
+//! The one place where reasons become sentences: what holds a job back, and a hint what would
+//! help. Everything else passes the data on.
+
+use crate::ids::{JobId, TenantId};
+use crate::quantity::KindSet;
+use crate::reason::Reason;
+
+/// Names for the numbers in a reason.
+pub trait Naming {
+    /// What a person calls the job.
+    fn job(&self, job: JobId) -> String;
+    /// What a person calls the tenant.
+    fn tenant(&self, tenant: TenantId) -> String;
+    /// The kinds by name.
+    fn kinds(&self, kinds: KindSet) -> String;
+}
+
+/// A reason in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Words {
+    /// One sentence: what holds the job back.
+    pub sentence: String,
+    /// What would help, if anything would.
+    pub hint: Option<String>,
+}
+
+/// Put a reason into words.
+pub fn render(reason: &Reason, names: &dyn Naming) -> Words {
+    let (sentence, hint) = match *reason {
+        Reason::TooLarge { need, largest } => (
+            format!("it needs {need} GPUs together, and the cluster has at most {largest} such"),
+            Some(format!("ask for {largest} GPUs or fewer")),
+        ),
+        Reason::NoSuchKind { kinds } => (
+            format!("no node has GPUs of kind {}", names.kinds(kinds)),
+            Some("ask for a kind that the cluster has".into()),
+        ),
+        Reason::NoSuchNode { gpu_memory_mb, cpu_milli, memory_mb } => (
+            format!(
+                "no node offers {gpu_memory_mb} MB of GPU memory, {}.{:03} CPU cores and \
+                 {memory_mb} MB of memory beside each GPU",
+                cpu_milli / 1000,
+                cpu_milli % 1000
+            ),
+            Some("ask for less beside each GPU".into()),
+        ),
+        Reason::NeededJobFailed { job } => (
+            format!("job {} must finish first, and it failed or was cancelled", names.job(job)),
+            Some("cancel this job, or submit both again".into()),
+        ),
+        Reason::OverLimit { tenant, need, left } => (
+            format!(
+                "it needs {need} GPUs, and tenant {} may use {left} more",
+                names.tenant(tenant)
+            ),
+            Some("wait for the tenant's other jobs, or raise its limit".into()),
+        ),
+        Reason::AfterJobs { jobs, first } => (
+            format!(
+                "it must follow {}, of which {} is next",
+                counted(jobs, "job"),
+                names.job(first)
+            ),
+            None,
+        ),
+        Reason::RoundNotOver { until } => {
+            (format!("decisions are taken at the end of a round, next at {until}"), None)
+        }
+        Reason::Protected { holder, until } => (
+            format!("job {} holds a lease on GPUs it could use until {until}", names.job(holder)),
+            None,
+        ),
+        Reason::ShareSpent { target, got } => (
+            format!("it has had {got} ‰ of the time it is due {target} ‰ of"),
+            Some("its turn comes again as others catch up".into()),
+        ),
+        Reason::Behind { ahead, first } => (
+            format!(
+                "{} ahead of it in the queue; job {} is first and does not fit",
+                if ahead == 1 { "one job is".into() } else { format!("{ahead} jobs are") },
+                names.job(first)
+            ),
+            Some("a recipe that backfills would let smaller jobs pass".into()),
+        ),
+        Reason::NotEnoughFree { need, free } => (
+            format!("it needs {need} GPUs and {free} are free"),
+            (free > 0).then(|| format!("at {free} GPUs or fewer it might start now")),
+        ),
+        Reason::Fragmented { need, free, largest } => (
+            format!("it needs {need} GPUs together; {free} are free, at most {largest} together"),
+            Some(format!("at {largest} GPUs, or spread over more nodes, it might start now")),
+        ),
+        Reason::WouldDelay { job, starts, by } => (
+            format!(
+                "it would run {by} into the reservation of job {}, which is to start at {starts}",
+                names.job(job)
+            ),
+            Some("declare a shorter run time, if it is shorter".into()),
+        ),
+        Reason::Clearing { job } => {
+            (format!("job {} is being stopped to make room for it", names.job(job)), None)
+        }
+        Reason::BeingSaved => ("it is being saved so that another job can run".into(), None),
+        Reason::Displaced { by } => {
+            (format!("it was stopped so that job {} could run", names.job(by)), None)
+        }
+        Reason::Rearranged => ("it was stopped to run elsewhere or at another size".into(), None),
+        Reason::Withdrawn => ("its owner cancelled it".into(), None),
+    };
+    Words { sentence, hint }
+}
+
+fn counted(count: u32, noun: &str) -> String {
+    if count == 1 { format!("one {noun}") } else { format!("{count} {noun}s") }
+}

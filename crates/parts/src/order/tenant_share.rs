@@ -1,0 +1,35 @@
+//! Tenants first: jobs of the tenant that uses the smallest part of its quota (or, without quotas,
+//! the least for its weight) come first, in order of submission among themselves. This is how
+//! capacity queues are served.
+
+use heeler_engine::{Job, Line, Order, View};
+
+/// The tenant that uses the smallest part of what it is due goes first.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TenantShare;
+
+impl Order for TenantShare {
+    fn line(&self, _job: &Job, _view: &View) -> Line {
+        Line::default()
+    }
+
+    fn tenant_rank(&self, job: &Job, extra_milli: i64, view: &View) -> i64 {
+        let tenant = job.spec.tenant;
+        let spec = view.tenants().spec(tenant);
+        let used = view.tenants().usage(tenant).milli as i64 + extra_milli;
+        match spec.quota {
+            // Millionths of the quota; a tenant without any comes after those within theirs.
+            Some(0) => i64::MAX / 2,
+            Some(quota) => used * 1000 / i64::from(quota),
+            None => used * 1000 / i64::from(spec.weight.max(1)),
+        }
+    }
+
+    fn by_tenant(&self) -> bool {
+        true
+    }
+
+    fn fork(&self) -> Box<dyn Order> {
+        Box::new(*self)
+    }
+}

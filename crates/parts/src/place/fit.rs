@@ -1,0 +1,153 @@
+//! On as few nodes as possible: one node if the job is no larger than a node, otherwise whole idle
+//! nodes and the remainder on one more. Which node is what `pick` says: first fit takes the first
+//! in the cluster file, best fit the fullest that has room, worst fit the emptiest. A placement
+//! that is consolidated in this sense waits rather than spread.
+
+use super::{kinds, on_one_node, place_small, why_not};
+use heeler_engine::{Draft, Grip, Pick, Place, View, Want};
+use heeler_model::{KindId, NodeId, Placement, RackId, Reach, Reason, Slice, Slots};
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+/// Where the remainder of a job goes that is larger than a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Remainder {
+    /// As the pick says.
+    #[default]
+    AsPicked,
+    /// On the emptiest node that is left.
+    Emptiest,
+}
+
+/// On as few nodes as possible.
+#[derive(Clone, Copy, Debug)]
+pub struct Fit {
+    /// Which of the nodes that fit.
+    pub pick: Pick,
+    /// Where the remainder of a large job goes.
+    pub remainder: Remainder,
+    /// Whether a job that does not fit like this may be spread over the nodes with most room.
+    pub relax: bool,
+    /// Whether to keep jobs of several nodes within a rack where possible.
+    pub racks: bool,
+}
+
+impl Place for Fit {
+    fn place(&self, want: &Want, free: &Draft, _view: &View) -> Result<Placement, Reason> {
+        if let Some(small) = place_small(want, free, self.pick) {
+            return small;
+        }
+        let found = kinds(want, free).find_map(|kind| {
+            on_one_node(want, free, kind, self.pick)
+                .or_else(|| self.on_whole_nodes(want, free, kind))
+        });
+        let relaxed = || {
+            let may = self.relax && want.demand.reach != Reach::Node;
+            kinds(want, free).filter(|_| may).find_map(|kind| scattered(want, free, kind))
+        };
+        found.or_else(relaxed).ok_or_else(|| why_not(want, free))
+    }
+
+    fn fork(&self) -> Box<dyn Place> {
+        Box::new(*self)
+    }
+}
+
+impl Fit {
+    fn on_whole_nodes(&self, want: &Want, free: &Draft, kind: KindId) -> Option<Placement> {
+        if want.gpus <= free.largest_node(kind) || want.demand.reach == Reach::Node {
+            return None;
+        }
+        if free.free_of(want.demand.kinds) < want.gpus {
+            return None;
+        }
+        let racks = free.cluster().racks.len();
+        if (self.racks || want.demand.reach == Reach::Rack) && racks > 1 {
+            // The rack that is fullest after this one has moved in; ties go to the first.
+            let count = |rack: &RackId| free.idle_count(kind, *rack);
+            let mut by_idle: Vec<RackId> = (0..racks as u32).map(RackId).collect();
+            by_idle.sort_by_key(|rack| (count(rack), *rack));
+            let one = by_idle.iter().find_map(|rack| self.gather(want, free, kind, Some(*rack)));
+            if one.is_some() || want.demand.reach == Reach::Rack {
+                return one;
+            }
+        }
+        self.gather(want, free, kind, None)
+    }
+
+    /// Whole idle nodes, and one for the remainder, in a rack or anywhere.
+    fn gather(
+        &self,
+        want: &Want,
+        free: &Draft,
+        kind: KindId,
+        rack: Option<RackId>,
+    ) -> Option<Placement> {
+        let grip = Grip::from(&want.demand);
+        let nodes = &free.cluster().nodes;
+        let mut left = want.gpus;
+        let mut slices: SmallVec<[Slice; 1]> = SmallVec::new();
+        for node in free.idle_nodes(kind, rack) {
+            let gpus = nodes[node.index()].gpus;
+            if left == 0 || left < gpus {
+                break;
+            }
+            if free.room(node, grip) == gpus {
+                slices.push(Slice { node, slots: free.unused(node) });
+                left -= gpus;
+            }
+        }
+        if left > 0 {
+            let taken = |node: NodeId| slices.iter().any(|slice| slice.node == node);
+            let fits = |node: &NodeId| {
+                let here = rack.is_none_or(|rack| nodes[node.index()].rack == rack);
+                here && !taken(*node) && free.room(*node, grip) >= left
+            };
+            let node = self.for_remainder(free, kind, left, fits)?;
+            slices.push(Slice { node, slots: free.slots_for(node, left) });
+        }
+        Some(Placement::new(slices))
+    }
+
+    fn for_remainder(
+        &self,
+        free: &Draft,
+        kind: KindId,
+        left: u32,
+        fits: impl Fn(&NodeId) -> bool,
+    ) -> Option<NodeId> {
+        let emptiest = || free.nodes_by_most_unused(kind).find(&fits);
+        match (self.remainder, self.pick) {
+            (Remainder::Emptiest, _) | (_, Pick::Loosest) => emptiest(),
+            (Remainder::AsPicked, Pick::First) => free.nodes_with_any(kind).find(&fits),
+            (Remainder::AsPicked, Pick::Tightest) => {
+                free.nodes_by_least_unused(kind, left).find(&fits)
+            }
+        }
+    }
+}
+
+/// Over the nodes that have most room, so that they are as few as possible.
+pub(super) fn scattered(want: &Want, free: &Draft, kind: KindId) -> Option<Placement> {
+    let grip = Grip::from(&want.demand);
+    let rack_of = |node: NodeId| free.cluster().nodes[node.index()].rack;
+    let mut left = want.gpus;
+    let mut rack = None;
+    let mut slices: SmallVec<[Slice; 1]> = SmallVec::new();
+    for node in free.nodes_by_most_unused(kind) {
+        if want.demand.reach == Reach::Rack && *rack.get_or_insert(rack_of(node)) != rack_of(node) {
+            continue;
+        }
+        let take = left.min(free.room(node, grip));
+        if take > 0 {
+            let slots: Slots = free.slots_for(node, take);
+            slices.push(Slice { node, slots });
+            left -= take;
+        }
+        if left == 0 {
+            return Some(Placement::new(slices));
+        }
+    }
+    None
+}

@@ -1,0 +1,58 @@
+//! Which GPUs. Every placement here compares whole numbers (GPUs left on a node, thousandths left
+//! on a GPU) and breaks ties by the order of nodes in the cluster file, because both change
+//! results: the quantum and the tie order are part of what a placement is.
+
+mod anywhere;
+mod fit;
+mod skew;
+mod spread;
+
+pub use anywhere::Anywhere;
+pub use fit::{Fit, Remainder};
+pub use skew::SkewAware;
+pub use spread::Spread;
+
+use heeler_engine::{Draft, Grip, Pick, Want};
+use heeler_model::{KindId, Placement, Reason, Slots};
+
+/// The kinds a want may use, in the order of the cluster file.
+fn kinds<'a>(want: &'a Want, free: &'a Draft) -> impl Iterator<Item = KindId> + 'a {
+    want.demand.kinds.iter(free.cluster().kinds.len())
+}
+
+/// Wants that are less than one GPU, or none at all: the same in every placement but for the pick.
+fn place_small(want: &Want, free: &Draft, pick: Pick) -> Option<Result<Placement, Reason>> {
+    let grip = Grip::from(&want.demand);
+    if want.gpus == 0 {
+        let mut nodes = kinds(want, free).filter_map(|kind| free.node_beside(kind, grip, pick));
+        let found = nodes.next().map(|node| Placement::on(node, Slots::default()));
+        return Some(found.ok_or_else(|| why_not(want, free)));
+    }
+    if want.gpus > 1 || grip.share.is_whole() {
+        return None;
+    }
+    let shared = kinds(want, free).find_map(|kind| free.shared_with(kind, grip, pick));
+    let found = match shared {
+        Some((node, slot)) => Some(Placement::on(node, Slots::one(slot))),
+        None => kinds(want, free).find_map(|kind| on_one_node(want, free, kind, pick)),
+    };
+    Some(found.ok_or_else(|| why_not(want, free)))
+}
+
+/// All of a want on one node of a kind.
+fn on_one_node(want: &Want, free: &Draft, kind: KindId, pick: Pick) -> Option<Placement> {
+    let node = free.node_with(kind, want.gpus, Grip::from(&want.demand), pick)?;
+    Some(Placement::on(node, free.slots_for(node, want.gpus)))
+}
+
+/// Why a want cannot be placed now.
+fn why_not(want: &Want, free: &Draft) -> Reason {
+    let grip = Grip::from(&want.demand);
+    let need = want.gpus;
+    let count = free.free_of(want.demand.kinds);
+    if count < need || need == 0 {
+        return Reason::NotEnoughFree { need, free: count };
+    }
+    let largest = kinds(want, free).map(|kind| free.most_together(kind, grip)).max();
+    Reason::Fragmented { need, free: count, largest: largest.unwrap_or(0) }
+}

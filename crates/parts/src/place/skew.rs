@@ -1,0 +1,26 @@
+//! Skew-aware placement, as in Tiresias (Gu et al., NSDI 2019, §4.3): a model of which one tensor
+//! dominates must be kept together, because its traffic is uneven; all others take what is free,
+//! so that they do not wait for it to be together.
+
+use super::{Anywhere, Fit, Remainder};
+use heeler_engine::{Draft, Pick, Place, View, Want};
+use heeler_model::{Placement, Reason};
+
+/// Consolidate skewed jobs; spread the others only if they do not fit together.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SkewAware;
+
+impl Place for SkewAware {
+    fn place(&self, want: &Want, free: &Draft, view: &View) -> Result<Placement, Reason> {
+        let together =
+            Fit { pick: Pick::Tightest, remainder: Remainder::AsPicked, relax: false, racks: true };
+        match together.place(want, free, view) {
+            Err(_) if !want.skewed => Anywhere.place(want, free, view),
+            answer => answer,
+        }
+    }
+
+    fn fork(&self) -> Box<dyn Place> {
+        Box::new(*self)
+    }
+}

@@ -1,0 +1,137 @@
+//! Cards: a recipe as a page of TOML. What it is, where it comes from, which parts it is made of,
+//! its knobs, what it claims and how it differs from its paper.
+
+use crate::error::CardError;
+use crate::policy::PolicyCard;
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+/// A recipe on a page.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Card {
+    /// What the recipe is called.
+    pub name: String,
+    /// Its row in the catalogue of published systems.
+    pub row: Option<String>,
+    /// Where it was published.
+    pub paper: Option<String>,
+    /// What it does, in a sentence or two.
+    pub summary: String,
+    /// What it is made of.
+    pub policy: PolicyCard,
+    /// What can be set.
+    #[serde(default)]
+    pub knob: Vec<Knob>,
+    /// What it promises, each with the test that shows it.
+    #[serde(default)]
+    pub claim: Vec<Claim>,
+    /// How it differs from what was published.
+    #[serde(default)]
+    pub differs: Vec<Differs>,
+}
+
+/// Something that can be set.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Knob {
+    /// What it is called on the command line.
+    pub name: String,
+    /// Where it is in the card, below `policy`.
+    pub at: String,
+    /// In which unit, or which words it takes.
+    pub unit: String,
+    /// What it does.
+    pub meaning: String,
+}
+
+/// Something the recipe promises.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Claim {
+    /// In words.
+    pub text: String,
+    /// The test that shows it.
+    pub test: String,
+}
+
+/// A difference from what was published.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Differs {
+    /// In words.
+    pub text: String,
+}
+
+impl Card {
+    /// Read a card. `file` is what errors call it.
+    pub fn read(text: &str, file: &str) -> Result<Card, CardError> {
+        toml::from_str(text).map_err(|error| CardError::in_text(&error, text, file))
+    }
+
+    /// Read a card and set some of its knobs.
+    pub fn read_with(
+        text: &str,
+        file: &str,
+        settings: &[(String, String)],
+    ) -> Result<Card, CardError> {
+        let card = Card::read(text, file)?;
+        if settings.is_empty() {
+            return Ok(card);
+        }
+        let mut table: Table = toml::from_str(text).expect("the card has just been read");
+        for (name, value) in settings {
+            let knob = card.knob.iter().find(|knob| knob.name == *name);
+            let knob = knob.ok_or_else(|| no_such_knob(&card, name, file))?;
+            set(&mut table, &knob.at, parse(value));
+            let set: Result<Card, _> = Value::Table(table.clone()).try_into();
+            if let Err(error) = set {
+                let message = format!("knob `{name}` cannot be `{value}`: {}", error.message());
+                let hint = format!("`{name}` takes {}", knob.unit);
+                return Err(CardError::plain(file, message, Some(hint)));
+            }
+        }
+        Value::Table(table).try_into().map_err(|error: toml::de::Error| {
+            CardError::plain(file, error.message().to_string(), None)
+        })
+    }
+
+    /// The value a knob has.
+    pub fn knob_value(&self, knob: &Knob) -> Option<Value> {
+        let policy = Value::try_from(&self.policy).ok()?;
+        knob.at.split('.').try_fold(policy, |value, key| value.get(key).cloned())
+    }
+}
+
+fn no_such_knob(card: &Card, name: &str, file: &str) -> CardError {
+    let names: Vec<&str> = card.knob.iter().map(|knob| knob.name.as_str()).collect();
+    let hint = match names.as_slice() {
+        [] => format!("`{}` has no knobs", card.name),
+        names => format!("`{}` has: {}", card.name, names.join(", ")),
+    };
+    CardError::plain(file, format!("there is no knob `{name}`"), Some(hint))
+}
+
+/// A value as it stands on the command line: TOML if it is, otherwise a string.
+fn parse(value: &str) -> Value {
+    let wrapped: Result<Table, _> = toml::from_str(&format!("value = {value}"));
+    match wrapped {
+        Ok(mut table) => table.remove("value").unwrap_or_else(|| Value::String(value.into())),
+        Err(_) => Value::String(value.into()),
+    }
+}
+
+/// Set the value at a dotted path below `policy`.
+fn set(table: &mut Table, path: &str, value: Value) {
+    let mut keys: Vec<&str> = path.split('.').collect();
+    let last = keys.pop().unwrap_or_default();
+    let mut at = table.get_mut("policy").and_then(Value::as_table_mut).expect("a card has this");
+    for key in keys {
+        let entry = at.entry(key).or_insert_with(|| Value::Table(Table::new()));
+        if !entry.is_table() {
+            *entry = Value::Table(Table::new());
+        }
+        at = entry.as_table_mut().expect("made a table a line above");
+    }
+    at.insert(last.into(), value);
+}

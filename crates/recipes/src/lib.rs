@@ -1,0 +1,11 @@
+//! Recipes: published schedulers as cards, and the registry of those that are built in.
+
+mod card;
+mod error;
+mod policy;
+mod registry;
+
+pub use card::{Card, Claim, Differs, Knob};
+pub use error::CardError;
+pub use policy::{OrderCard, PlaceCard, PolicyCard};
+pub use registry::{BuiltIn, all, find};

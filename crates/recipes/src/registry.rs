@@ -1,0 +1,44 @@
+//! The cards that are built in. A tidy test fails when a file in `recipes/` is missing here.
+
+/// A built-in card.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltIn {
+    /// What the recipe is called.
+    pub name: &'static str,
+    /// Its card.
+    pub text: &'static str,
+}
+
+macro_rules! cards {
+    ($($name:literal),* $(,)?) => {
+        &[$(BuiltIn {
+            name: $name,
+            text: include_str!(concat!("../../../recipes/", $name, ".toml")),
+        }),*]
+    };
+}
+
+/// All built-in cards, in the order in which they are listed.
+pub fn all() -> &'static [BuiltIn] {
+    const CARDS: &[BuiltIn] = cards![
+        "fifo",
+        "fifo-skip",
+        "fifo-easy",
+        "fifo-conservative",
+        "sjf",
+        "srtf",
+        "srsf",
+        "las",
+        "tiresias",
+        "tiresias-gittins",
+        "smallest",
+        "capacity",
+        "elastic",
+    ];
+    CARDS
+}
+
+/// The built-in card of that name.
+pub fn find(name: &str) -> Option<&'static BuiltIn> {
+    all().iter().find(|card| card.name == name)
+}

@@ -1,0 +1,15 @@
+//! The simulator: virtual time, a modelled world, workloads, metrics and reports.
+
+pub mod metrics;
+mod queue;
+mod record;
+mod simulation;
+mod timeline;
+mod watch;
+pub mod workload;
+pub mod world;
+
+pub use record::{Outcome, Record, Records};
+pub use simulation::Simulation;
+pub use timeline::{Bucket, Level, Timeline};
+pub use watch::{Segment, Watch};

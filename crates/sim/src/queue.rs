@@ -1,0 +1,68 @@
+//! What will happen in the simulated world, earliest first. Order at one moment is fixed: what
+//! ends comes before what begins, then first scheduled, first served.
+
+use heeler_model::{JobId, NodeId, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Something that will happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Happening {
+    /// A job has done its work, unless its stamp has changed since.
+    Finish(JobId, u32),
+    /// A job that was told to stop is saved.
+    Saved(JobId),
+    /// A node breaks.
+    Break(NodeId),
+    /// A node is repaired.
+    Repair(NodeId),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    at: Time,
+    class: u8,
+    number: u64,
+    what: Happening,
+}
+
+/// Happenings, earliest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Queue {
+    heap: BinaryHeap<Reverse<Entry>>,
+    number: u64,
+}
+
+impl Queue {
+    /// Something will happen.
+    pub(crate) fn push(&mut self, at: Time, what: Happening) {
+        let class = match what {
+            Happening::Finish(..) => 0,
+            Happening::Saved(_) => 1,
+            Happening::Break(_) => 2,
+            Happening::Repair(_) => 3,
+        };
+        self.number += 1;
+        self.heap.push(Reverse(Entry { at, class, number: self.number, what }));
+    }
+
+    /// When the next thing happens.
+    pub(crate) fn next_at(&self) -> Option<Time> {
+        self.heap.peek().map(|Reverse(entry)| entry.at)
+    }
+
+    /// Drop what has become void, so that the next thing really happens.
+    pub(crate) fn skip(&mut self, void: impl Fn(Happening) -> bool) {
+        while self.heap.peek().is_some_and(|Reverse(entry)| void(entry.what)) {
+            self.heap.pop();
+        }
+    }
+
+    /// The next thing, if it happens no later than `at`.
+    pub(crate) fn pop_until(&mut self, at: Time) -> Option<Happening> {
+        if self.next_at()? > at {
+            return None;
+        }
+        self.heap.pop().map(|Reverse(entry)| entry.what)
+    }
+}

@@ -1,0 +1,125 @@
+//! What is remembered of each job: small, because there may be millions.
+
+use heeler_model::{JobId, ModelId, Span, TenantId, Time};
+
+/// How a job ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// It has not.
+    #[default]
+    Unfinished,
+    /// It did its work.
+    Finished,
+    /// It could never run as asked.
+    Unrunnable,
+    /// A job it must follow never finished.
+    Stranded,
+    /// The world gave it up after too many failed rounds.
+    Dropped,
+}
+
+/// One job: as it was submitted, what it has done, and what became of it.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
+    /// When it was submitted.
+    pub submitted: Time,
+    /// When it first got GPUs.
+    pub started: Option<Time>,
+    /// When it ended.
+    pub ended: Option<Time>,
+    /// True work, in its own units.
+    pub work: f64,
+    /// Work done by `from`.
+    pub done: f64,
+    /// Work it would keep if a node broke.
+    pub safe: f64,
+    /// When `pace` begins to count.
+    pub from: Time,
+    /// Units per microsecond.
+    pub pace: f64,
+    /// Since when it has what it has.
+    pub held_since: Time,
+    /// GPU time held, thousandths of a GPU × microseconds.
+    pub held_milli: u64,
+    /// Of that, time at which it made progress that it kept.
+    pub useful_milli: u64,
+    /// Equal-share time of the cluster when it was submitted, and over its life in the end.
+    pub equal_share: f64,
+    /// Job-seconds of the cluster when it was submitted, and over its life in the end.
+    pub contention: f64,
+    /// When it should have ended.
+    pub deadline: Option<Time>,
+    /// Time without any GPU.
+    pub waited: Span,
+    /// Run time if it were alone, at the size it asked for.
+    pub alone: Span,
+    /// Thousandths of GPUs it has now.
+    pub milli: u32,
+    /// GPUs it asked for.
+    pub gpus: u32,
+    /// Changes whenever a scheduled finish becomes void.
+    pub stamp: u32,
+    /// The engine's number of its assignment.
+    pub generation: u32,
+    /// How often it was stopped for another job.
+    pub preemptions: u32,
+    /// How often it was moved or resized.
+    pub moves: u32,
+    /// How often a node broke under it.
+    pub losses: u16,
+    /// Its tenant.
+    pub tenant: TenantId,
+    /// Its model.
+    pub model: ModelId,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+impl Record {
+    /// Time from submission to end.
+    pub fn completion(&self) -> Option<Span> {
+        Some(self.ended?.since(self.submitted))
+    }
+
+    /// Work done by a time.
+    pub fn done_at(&self, at: Time) -> f64 {
+        (self.done + self.pace * at.since(self.from).micros() as f64).min(self.work)
+    }
+
+    /// When it will have done its work, if nothing changes: to the nearest microsecond.
+    pub fn finish(&self) -> Time {
+        self.from + Span::from_micros(((self.work - self.done) / self.pace).round() as u64)
+    }
+}
+
+/// Records by job number.
+#[derive(Clone, Debug, Default)]
+pub struct Records {
+    records: Vec<Record>,
+}
+
+impl Records {
+    /// Add the record of the next job.
+    pub fn push(&mut self, record: Record) -> JobId {
+        self.records.push(record);
+        JobId(self.records.len() as u32 - 1)
+    }
+
+    /// All of them, by job number.
+    pub fn all(&self) -> &[Record] {
+        &self.records
+    }
+}
+
+impl std::ops::Index<JobId> for Records {
+    type Output = Record;
+    fn index(&self, job: JobId) -> &Record {
+        &self.records[job.index()]
+    }
+}
+
+impl std::ops::IndexMut<JobId> for Records {
+    fn index_mut(&mut self, job: JobId) -> &mut Record {
+        &mut self.records[job.index()]
+    }
+}

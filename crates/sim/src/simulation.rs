@@ -1,0 +1,447 @@
+//! The simulator: a thin loop that feeds the engine with what happens in a modelled world, in
+//! virtual time. Idle time costs nothing; a job costs a handful of events.
+
+use crate::queue::{Happening, Queue};
+use crate::record::{Outcome, Record, Records};
+use crate::timeline::{Level, Timeline};
+use crate::watch::Watch;
+use crate::workload::{Arrivals, TraceJob};
+use crate::world::World;
+use heeler_engine::{Engine, Step};
+use heeler_model::{
+    Action, Assignment, Cluster, Event, Exit, Generation, JobId, NodeId, Reason, Span, Tier, Time,
+    Transition,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A simulation that can be run, stopped, asked and forked.
+pub struct Simulation {
+    pub(crate) engine: Engine,
+    pub(crate) world: World,
+    pub(crate) cluster: Arc<Cluster>,
+    pub(crate) arrivals: Box<dyn Arrivals>,
+    pub(crate) next: Option<TraceJob>,
+    pub(crate) records: Records,
+    pub(crate) names: BTreeMap<JobId, Box<str>>,
+    pub(crate) watch: Watch,
+    pub(crate) now: Time,
+    queue: Queue,
+    step: Step,
+    wake: Option<Time>,
+    seed: u64,
+    /// Start costs of unfinished jobs that have their own.
+    start_costs: BTreeMap<JobId, Span>,
+    /// Running jobs, in worlds where every event concerns them.
+    running: Vec<JobId>,
+    /// Events that answer an action at the same moment.
+    answers: Vec<Event>,
+}
+
+impl Simulation {
+    /// A simulation at time zero.
+    pub fn new(
+        engine: Engine,
+        world: World,
+        cluster: Arc<Cluster>,
+        mut arrivals: Box<dyn Arrivals>,
+        seed: u64,
+    ) -> Simulation {
+        let mut queue = Queue::default();
+        if let Some(failures) = &world.failures {
+            for index in 0..cluster.nodes.len() as u32 {
+                let node = NodeId(index);
+                let holds = failures.holds(seed, node, Time::ZERO);
+                queue.push(Time::ZERO + holds, Happening::Break(node));
+            }
+        }
+        let next = arrivals.next_job();
+        Simulation {
+            watch: Watch::new(&cluster),
+            engine,
+            world,
+            cluster,
+            arrivals,
+            next,
+            records: Records::default(),
+            names: BTreeMap::new(),
+            now: Time::ZERO,
+            queue,
+            step: Step::default(),
+            wake: None,
+            seed,
+            start_costs: BTreeMap::new(),
+            running: Vec::new(),
+            answers: Vec::new(),
+        }
+    }
+
+    /// Keep a record of who ran where, for reports.
+    pub fn keep_segments(&mut self) {
+        self.watch.keep_segments();
+    }
+
+    /// Run until nothing happens any more.
+    pub fn run(&mut self) {
+        while self.advance(Time::MAX) {}
+        self.close();
+    }
+
+    /// Run until a time, and stand there. What happens at that time has happened.
+    pub fn run_until(&mut self, until: Time) {
+        while self.advance(until) {}
+        if until < Time::MAX && until > self.now {
+            self.watch.until(until);
+            self.now = until;
+        }
+    }
+
+    /// Deal with the next moment at which something happens, if it comes by `until`.
+    pub fn advance(&mut self, until: Time) -> bool {
+        let arrival = self.next.as_ref().map(|job| job.submit);
+        let records = &self.records;
+        self.queue.skip(|what| is_void(records, what));
+        let happening = if self.is_over() { None } else { self.queue.next_at() };
+        let Some(at) = [arrival, happening, self.wake].into_iter().flatten().min() else {
+            return false;
+        };
+        if at > until {
+            return false;
+        }
+        self.now = at;
+        self.watch.until(at);
+        if self.world.quirks.restart_all_at_every_event {
+            self.restart_all(at);
+        }
+        while let Some(happening) = self.queue.pop_until(at) {
+            if !is_void(&self.records, happening) {
+                self.happen(happening);
+            }
+        }
+        while self.next.as_ref().is_some_and(|job| job.submit <= at) {
+            let job = self.next.take().expect("checked a line above");
+            self.next = self.arrivals.next_job();
+            self.submit(job);
+        }
+        if self.wake == Some(at) {
+            self.engine.observe(at, Event::Tick);
+        }
+        self.decide();
+        true
+    }
+
+    /// Whether no job is left: failures go on for ever, but concern nobody.
+    fn is_over(&self) -> bool {
+        self.next.is_none() && self.engine.state().jobs().is_empty()
+    }
+
+    fn submit(&mut self, job: TraceJob) {
+        let spec = job.spec;
+        let work = spec.truth_for_the_oracle().map_or(0.0, |truth| truth.work);
+        let alone = Span::from_micros((work / spec.nominal_pace).round() as u64);
+        let gpus = spec.demand.asked();
+        let deadline = spec.deadlines().last().map(|deadline| deadline.at);
+        let (tenant, model) = (spec.tenant, spec.model);
+        let mut record = Record {
+            submitted: job.submit,
+            work,
+            alone,
+            gpus,
+            deadline,
+            tenant,
+            model,
+            held_since: self.now,
+            ..Record::default()
+        };
+        self.watch.joins(&mut record);
+        let id = self.records.push(record);
+        if let Some(name) = job.name {
+            self.names.insert(id, name);
+        }
+        if let Some(cost) = job.start_cost {
+            self.start_costs.insert(id, cost);
+        }
+        self.engine.observe(self.now, Event::Submitted { job: id, spec: Box::new(spec) });
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Finish(job, _) => self.finish(job),
+            Happening::Saved(job) => {
+                let done = self.records[job].done;
+                self.release(job, Exit::Saved { done });
+            }
+            Happening::Break(node) => self.break_node(node),
+            Happening::Repair(node) => {
+                self.watch.node(&self.cluster, node, true);
+                self.engine.observe(self.now, Event::NodeUp { node });
+                if let Some(failures) = &self.world.failures {
+                    let holds = failures.holds(self.seed, node, self.now);
+                    self.queue.push(self.now + holds, Happening::Break(node));
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self, job: JobId) {
+        let now = self.now;
+        let late = self.world.notice_late();
+        let record = &mut self.records[job];
+        record.useful_milli += useful(record, now.minus(late));
+        record.done = record.work;
+        record.ended = Some(now);
+        record.outcome = Outcome::Finished;
+        self.watch.leaves(&mut self.records[job]);
+        self.start_costs.remove(&job);
+        self.release(job, Exit::Finished);
+    }
+
+    /// A job's GPUs are free; tell the engine how its attempt ended.
+    fn release(&mut self, job: JobId, exit: Exit) {
+        let record = &mut self.records[job];
+        record.stamp += 1;
+        record.pace = 0.0;
+        let milli = std::mem::take(&mut record.milli);
+        record.held_milli += u64::from(milli) * self.now.since(record.held_since).micros();
+        record.held_since = self.now;
+        self.watch.frees(job, milli, self.now);
+        self.running.retain(|other| *other != job);
+        let generation = Generation(self.records[job].generation);
+        self.engine.observe(self.now, Event::Stopped { job, generation, exit });
+    }
+
+    fn break_node(&mut self, node: NodeId) {
+        if let Some(failures) = &self.world.failures {
+            let repair = failures.repair(self.seed, node, self.now);
+            self.queue.push(self.now + repair, Happening::Repair(node));
+        }
+        self.watch.node(&self.cluster, node, false);
+        let uses = |job: &heeler_engine::Job| {
+            let placement = job.assignment.as_ref().map(|assignment| &assignment.placement);
+            placement.is_some_and(|p| p.slices().iter().any(|slice| slice.node == node))
+        };
+        let jobs = self.engine.state().jobs().iter();
+        let hit: Vec<JobId> = jobs.filter(|job| job.is_running() && uses(job)).map(|j| j.id).collect();
+        // First the node goes, so that nobody is placed on it; then the jobs that ran there.
+        self.engine.observe(self.now, Event::NodeDown { node });
+        for job in hit {
+            let now = self.now;
+            let every = self.world.costs.checkpoint_every_s;
+            let record = &mut self.records[job];
+            let reached = record.done_at(now);
+            let kept = every.map_or(0.0, |seconds| {
+                let each = seconds * 1e6 * record.pace;
+                if each > 0.0 { ((reached - record.safe) / each).floor() * each } else { 0.0 }
+            });
+            record.done = record.safe + kept;
+            record.useful_milli += (kept / record.pace.max(f64::MIN_POSITIVE)) as u64
+                * u64::from(record.milli);
+            record.safe = record.done;
+            record.losses += 1;
+            let done = record.done;
+            self.release(job, Exit::Lost { done });
+        }
+    }
+
+    /// Decide, act, and decide again as long as actions are answered at once.
+    fn decide(&mut self) {
+        loop {
+            let mut step = std::mem::take(&mut self.step);
+            if let Err(fault) = self.engine.decide_into(self.now, &mut step) {
+                panic!("seed {}, at {}: a plan cannot be: {fault}", self.seed, self.now);
+            }
+            for action in step.actions.drain(..) {
+                self.act(action);
+            }
+            self.wake = step.wake.filter(|_| !self.is_over());
+            self.step = step;
+            if self.answers.is_empty() {
+                break;
+            }
+            for answer in std::mem::take(&mut self.answers) {
+                match answer {
+                    Event::Stopped { job, exit, .. } => self.release(job, exit),
+                    other => self.engine.observe(self.now, other),
+                }
+            }
+        }
+        let state = self.engine.state();
+        self.watch.counts(state.waiting(), state.running());
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Start { job, generation, assignment, transition } => {
+                self.start(job, generation, &assignment, transition);
+            }
+            Action::Stop { job, reason, .. } => self.stop(job, reason),
+        }
+    }
+
+    fn start(&mut self, job: JobId, number: Generation, on: &Assignment, transition: Transition) {
+        let now = self.now;
+        let every_event = self.world.quirks.restart_all_at_every_event;
+        let own = self.start_costs.get(&job).copied();
+        let cost = match (transition, own) {
+            _ if every_event => Span::ZERO,
+            (Transition::Start, Some(own)) => own,
+            _ => self.world.costs.until_progress(transition, on.gpus()),
+        };
+        let engine_job = self.engine.state().job(job);
+        let pace = self.world.pace.pace(&engine_job.spec, on, &self.cluster);
+        let assumed = engine_job.progress;
+        let record = &mut self.records[job];
+        record.generation = number.0;
+        record.stamp += 1;
+        record.pace = pace;
+        record.from = now + cost;
+        record.milli = on.milli() as u32;
+        record.waited += now.since(record.held_since);
+        record.held_since = now;
+        record.started.get_or_insert(now);
+        let (done, from) = (record.done, record.from);
+        let finish = record.finish() + self.world.notice_late();
+        self.queue.push(finish, Happening::Finish(job, record.stamp));
+        self.watch.takes(job, on, now);
+        if every_event {
+            self.running.push(job);
+        }
+        if assumed.pace != pace || assumed.from != from || assumed.done != done {
+            let generation = number;
+            self.answers.push(Event::Progress { job, generation, done, from, pace });
+        }
+    }
+
+    fn stop(&mut self, job: JobId, reason: Reason) {
+        let now = self.now;
+        let record = &mut self.records[job];
+        match reason {
+            Reason::Rearranged => record.moves += 1,
+            _ => record.preemptions += 1,
+        }
+        let gpus = record.gpus;
+        let undone = match reason {
+            Reason::Rearranged => 0.0,
+            _ => self.world.costs.undo.of(gpus).micros() as f64 * record.pace,
+        };
+        record.useful_milli += useful(record, now);
+        record.useful_milli -= ((undone / record.pace.max(f64::MIN_POSITIVE)) as u64
+            * u64::from(record.milli))
+        .min(record.useful_milli);
+        // What is undone may be more than what was done: the job then owes work.
+        record.done = record.done_at(now) - undone;
+        record.safe = record.done;
+        record.from = now;
+        record.pace = 0.0;
+        record.stamp += 1;
+        let done = record.done;
+        let save = self.world.costs.save.of(gpus);
+        if save.is_zero() {
+            let generation = Generation(record.generation);
+            self.answers.push(Event::Stopped { job, generation, exit: Exit::Saved { done } });
+        } else {
+            self.queue.push(now + save, Happening::Saved(job));
+        }
+    }
+
+    /// Every running job loses its cost of starting once more, as far as the time since the last
+    /// event goes. Jobs that finish now are not charged.
+    fn restart_all(&mut self, at: Time) {
+        for index in 0..self.running.len() {
+            let job = self.running[index];
+            let own = self.start_costs.get(&job).copied();
+            let cost = own.unwrap_or_else(|| self.world.costs.start.of(self.records[job].gpus));
+            let record = &mut self.records[job];
+            if record.finish() <= at {
+                continue;
+            }
+            let gained = at.since(record.from).saturating_sub(cost);
+            record.useful_milli += gained.micros() * u64::from(record.milli);
+            record.done += gained.micros() as f64 * record.pace;
+            record.from = at;
+            record.stamp += 1;
+            let (done, from, pace) = (record.done, at, record.pace);
+            self.queue.push(record.finish(), Happening::Finish(job, record.stamp));
+            let generation = Generation(record.generation);
+            self.engine.observe(at, Event::Progress { job, generation, done, from, pace });
+        }
+    }
+
+    /// Nothing happens any more: say what became of those who never ended.
+    fn close(&mut self) {
+        for job in self.engine.state().jobs().iter() {
+            let never = job.noted.is_some_and(|noted| noted.reason.tier() == Tier::Never);
+            self.records[job.id].outcome = match job.noted.map(|noted| noted.reason) {
+                Some(Reason::NeededJobFailed { .. }) => Outcome::Stranded,
+                _ if never => Outcome::Unrunnable,
+                _ if job.after > 0 => Outcome::Stranded,
+                _ => Outcome::Unfinished,
+            };
+        }
+    }
+
+    /// The engine, to ask it why.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Now.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// What is remembered of the jobs.
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// The cluster.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// What the cluster looked like over time.
+    pub fn timeline(&self) -> &Timeline {
+        self.watch.timeline()
+    }
+
+    /// What the trace calls a job.
+    pub fn name(&self, job: JobId) -> String {
+        self.names.get(&job).map_or_else(|| job.to_string(), ToString::to_string)
+    }
+
+    /// A copy that goes on by itself.
+    pub fn fork(&self) -> Simulation {
+        Simulation {
+            engine: self.engine.fork(),
+            world: self.world.clone(),
+            cluster: self.cluster.clone(),
+            arrivals: self.arrivals.fork(),
+            next: self.next.clone(),
+            records: self.records.clone(),
+            names: self.names.clone(),
+            watch: self.watch.clone(),
+            queue: self.queue.clone(),
+            step: Step::default(),
+            start_costs: self.start_costs.clone(),
+            running: self.running.clone(),
+            answers: self.answers.clone(),
+            ..*self
+        }
+    }
+
+    /// The present values.
+    pub fn level(&self) -> Level {
+        self.watch.level()
+    }
+}
+
+/// Whether a scheduled finish no longer holds.
+fn is_void(records: &Records, what: Happening) -> bool {
+    matches!(what, Happening::Finish(job, stamp) if records[job].stamp != stamp)
+}
+
+/// Useful GPU time of the present attempt by a time.
+fn useful(record: &Record, now: Time) -> u64 {
+    now.since(record.from).micros() * u64::from(record.milli)
+}

@@ -1,0 +1,91 @@
+//! Worlds as cards: which rules, costs and paces a name stands for.
+
+use super::{Costs, Failures, PaceModel, Quirks, World};
+use heeler_engine::Rules;
+use serde::{Deserialize, Serialize};
+
+/// A world on a page.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct WorldCard {
+    /// What the world is called.
+    pub name: String,
+    /// What it is for.
+    pub summary: String,
+    /// Where decisions differ.
+    #[serde(default)]
+    pub rules: Rules,
+    /// Where the world differs.
+    #[serde(default)]
+    pub quirks: Quirks,
+    /// What transitions cost.
+    #[serde(default)]
+    pub costs: Costs,
+    /// How fast jobs run.
+    #[serde(default)]
+    pub pace: PaceModel,
+    /// What breaks.
+    #[serde(default)]
+    pub failures: Option<Failures>,
+}
+
+/// What is wrong with a world card.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}:{column}: {message}")]
+pub struct WorldError {
+    /// The card.
+    pub file: String,
+    /// Line, counted from one.
+    pub line: usize,
+    /// Column, counted from one.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+}
+
+macro_rules! worlds {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../../worlds/", $name, ".toml")))),*]
+    };
+}
+
+/// The worlds that are built in, by name.
+const BUILT_IN: &[(&str, &str)] = worlds!["plain", "tiresias", "muri", "lucid", "lucid-preemptive"];
+
+impl WorldCard {
+    /// Read a card. `file` is what errors call it.
+    pub fn read(text: &str, file: &str) -> Result<WorldCard, WorldError> {
+        toml::from_str(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start).min(text.len());
+            let before = &text[..start];
+            WorldError {
+                file: file.into(),
+                line: before.matches('\n').count() + 1,
+                column: start - before.rfind('\n').map_or(0, |newline| newline + 1) + 1,
+                message: error.message().trim().replace('\n', "; "),
+            }
+        })
+    }
+
+    /// The built-in world of that name.
+    pub fn find(name: &str) -> Option<WorldCard> {
+        let (name, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
+        Some(WorldCard::read(text, name).expect("built-in worlds are tested"))
+    }
+
+    /// The names of the built-in worlds.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        BUILT_IN.iter().map(|(name, _)| *name)
+    }
+
+    /// The world.
+    pub fn world(&self) -> World {
+        World {
+            rules: self.rules,
+            quirks: self.quirks,
+            costs: self.costs,
+            pace: self.pace.clone(),
+            failures: self.failures,
+        }
+    }
+}

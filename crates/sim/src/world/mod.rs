@@ -1,0 +1,55 @@
+//! The modelled world: what starting and stopping cost, how fast jobs run, what breaks, and the
+//! named rules by which an author's published program differs from plain sense.
+
+mod card;
+mod costs;
+mod failures;
+mod pace;
+
+pub use card::{WorldCard, WorldError};
+pub use costs::{Cost, Costs};
+pub use failures::Failures;
+pub use pace::{PaceModel, PaceTable};
+
+use heeler_engine::Rules;
+use heeler_model::Span;
+use serde::{Deserialize, Serialize};
+
+/// How the world itself differs from the plain one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Quirks {
+    /// A finished job holds its GPUs, and is noticed, so much later.
+    pub notice_late_s: f64,
+    /// Whenever anything happens, every running job loses its cost of starting once more, moved or
+    /// not, as far as the time since the last event goes.
+    pub restart_all_at_every_event: bool,
+    /// Work is handed out in whole units for a round of so many seconds, a round ends when the last
+    /// of it is done, and jobs join at its end.
+    pub whole_units_per_round_s: Option<f64>,
+    /// Kinds of GPU are offered in a new random order every round, by the generator of Python's
+    /// standard library with this seed.
+    pub shuffled_kinds_seed: Option<u32>,
+}
+
+/// A world to run jobs in.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    /// Where decisions differ.
+    pub rules: Rules,
+    /// Where the world differs.
+    pub quirks: Quirks,
+    /// What transitions cost.
+    pub costs: Costs,
+    /// How fast jobs run.
+    pub pace: PaceModel,
+    /// What breaks.
+    pub failures: Option<Failures>,
+}
+
+impl World {
+    /// How much later than finished a job is noticed.
+    pub fn notice_late(&self) -> Span {
+        Span::from_secs_f64(self.quirks.notice_late_s)
+    }
+}
