@@ -29,8 +29,11 @@ pub use fleet::{Draft, Fleet, Grip, NodeSet, Pick, Savepoint};
 pub use pipeline::{Cadence, Fit, Parts, Pipeline, Preempt};
 pub use rules::{Crossing, RoundClock, Rules, Ties};
 pub use snapshot::Snapshot;
-pub use state::{DemandId, Job, JobTable, Noted, Phase, Progress, State, TenantUse, Tenants};
+pub use state::{
+    DemandId, Job, JobTable, Noted, Phase, Progress, State, TenantUse, Tenants, Touched,
+};
 pub use traits::{
-    Allocate, Door, Gate, Key, Line, Note, Order, Place, Policy, Predict, Resize, Want, Wants,
+    Allocate, Door, Gate, Key, Line, Needs, Note, Order, Place, Policy, Predict, Resize, Want,
+    Wants,
 };
 pub use view::{Detail, Service, View, stream};

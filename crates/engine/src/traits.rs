@@ -1,7 +1,7 @@
 //! What recipes are made of. Planning takes `&self`: a plan is a function of the view and of what
 //! was observed, so that asking "what if" spends nothing. Only `observe` learns.
 
-use crate::fleet::Draft;
+use crate::fleet::{Draft, Fleet};
 use crate::state::Job;
 use crate::view::View;
 use heeler_model::{Assignment, Demand, JobId, KindId, Placement, Plan, Reason, Span, Time};
@@ -200,10 +200,26 @@ pub trait Resize: Send {
     fn fork(&self) -> Box<dyn Resize>;
 }
 
+/// What has to be free for a want to be placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// So many GPUs, wherever.
+    Count,
+    /// All of them on one node.
+    OneNode,
+    /// Whole nodes, and a part of one more.
+    WholeNodes,
+}
+
 /// Which GPUs.
 pub trait Place: Send {
     /// GPUs for a want, out of what is free in the draft, or why not.
     fn place(&self, want: &Want, free: &Draft, view: &View) -> Result<Placement, Reason>;
+
+    /// What has to be free for that, so that room can be made where it helps.
+    fn needs(&self, _want: &Want, _fleet: &Fleet) -> Needs {
+        Needs::Count
+    }
 
     /// A copy.
     fn fork(&self) -> Box<dyn Place>;

@@ -221,7 +221,8 @@ impl Simulation {
             placement.is_some_and(|p| p.slices().iter().any(|slice| slice.node == node))
         };
         let jobs = self.engine.state().jobs().iter();
-        let hit: Vec<JobId> = jobs.filter(|job| job.is_running() && uses(job)).map(|j| j.id).collect();
+        let hit: Vec<JobId> =
+            jobs.filter(|job| job.is_running() && uses(job)).map(|j| j.id).collect();
         // First the node goes, so that nobody is placed on it; then the jobs that ran there.
         self.engine.observe(self.now, Event::NodeDown { node });
         for job in hit {
@@ -234,8 +235,8 @@ impl Simulation {
                 if each > 0.0 { ((reached - record.safe) / each).floor() * each } else { 0.0 }
             });
             record.done = record.safe + kept;
-            record.useful_milli += (kept / record.pace.max(f64::MIN_POSITIVE)) as u64
-                * u64::from(record.milli);
+            record.useful_milli +=
+                (kept / record.pace.max(f64::MIN_POSITIVE)) as u64 * u64::from(record.milli);
             record.safe = record.done;
             record.losses += 1;
             let done = record.done;

@@ -1,7 +1,7 @@
 //! Finding nodes: the questions that placements ask of the indexes.
 
 use super::{Fleet, Grip, UNLIMITED};
-use heeler_model::{KindId, NodeId, RackId, Slots};
+use heeler_model::{KindId, NodeId, Placement, RackId, Slots};
 
 /// Which of the nodes that fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,5 +183,20 @@ impl Fleet {
     pub fn offers(&self, node: NodeId, grip: Grip) -> bool {
         let free = &self.nodes[node.index()];
         free.cpu_milli >= u64::from(grip.cpu_milli) && free.memory_mb >= u64::from(grip.memory_mb)
+    }
+
+    /// Whether a placement could be claimed as it is.
+    pub fn has_room_for(&self, placement: &Placement, grip: Grip) -> bool {
+        placement.slices().iter().all(|slice| {
+            let count = slice.slots.count();
+            let slots = match grip.share.is_whole() {
+                true => self.unused(slice.node).and(slice.slots) == slice.slots,
+                false => slice.slots.iter().all(|slot| {
+                    self.left_of(slice.node, slot) >= grip.share.0
+                        && self.gpu_memory_left(slice.node, slot) >= i64::from(grip.gpu_memory_mb)
+                }),
+            };
+            slots && self.is_up(slice.node) && self.beside(slice.node, grip) >= count.max(1)
+        })
     }
 }

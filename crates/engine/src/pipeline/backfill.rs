@@ -57,29 +57,31 @@ impl<'a> Walk<'a> {
         let Some(want) = wants.first() else { return };
         let length = self.estimate(job);
         let savepoint = self.draft.savepoint();
-        let mut ends = self.releases();
-        ends.extend(self.calendar.ends_after(self.now()).map(|time| (time, None)));
-        ends.sort_unstable();
+        // Running jobs are sorted by their ends already; only what this plan adds is not.
+        let mut added = self.added_ends();
+        added.sort_unstable();
+        let running = self.pipe.ends.iter().map(|(end, job)| (*end, Some(*job)));
+        let mut ends = merge(running, added.into_iter()).peekable();
         let mut found = None;
-        for (index, (end, ending)) in ends.iter().enumerate() {
+        while let Some((end, ending)) = ends.next() {
             if let Some(ending) = ending {
-                let other = self.view.state().job(*ending);
+                let other = self.view.state().job(ending);
                 if let Some(placement) = self.placement_of(other) {
                     self.draft.release(&placement, Walk::grip(other));
                 }
             }
             // All that ends together is released before anybody looks.
-            let last = ends.get(index + 1).is_none_or(|(next, _)| next > end);
+            let last = ends.peek().is_none_or(|(next, _)| *next > end);
             let whole = want.demand.share.is_whole();
-            if !last || *end == Time::MAX || (whole && self.free_for(want) < want.gpus) {
+            if !last || end == Time::MAX || (whole && self.free_for(want) < want.gpus) {
                 continue;
             }
             let inner = self.draft.savepoint();
-            self.hide_reserved(*end, *end + length);
+            self.hide_reserved(end, end + length);
             let placed = self.pipe.parts.place.place(want, &self.draft, self.view);
             self.draft.back_to(inner);
             if let Ok(placement) = placed {
-                let (job, from) = (job.id, (*end).max(self.now()));
+                let (job, from) = (job.id, end.max(self.now()));
                 found = Some(Reservation { job, from, until: from + length, placement });
                 break;
             }
@@ -94,14 +96,27 @@ impl<'a> Walk<'a> {
         self.draft.free_of(want.demand.kinds)
     }
 
-    /// When whose GPUs come free, as far as one can tell: of running jobs, and of those that this
-    /// plan starts.
-    fn releases(&self) -> Vec<(Time, Option<JobId>)> {
-        let running = self.pipe.ends.iter().map(|(end, job)| (*end, Some(*job)));
+    /// When GPUs come free that the queue does not know of: those of jobs that this plan starts, and
+    /// those that are reserved.
+    fn added_ends(&self) -> Vec<(Time, Option<JobId>)> {
         let planned = self.plan.run.iter().map(|run| {
             let job = self.view.state().job(run.job);
             (self.now() + self.estimate(job), Some(run.job))
         });
-        running.chain(planned).collect()
+        let reserved = self.calendar.ends_after(self.now()).map(|time| (time, None));
+        planned.chain(reserved).collect()
     }
+}
+
+/// Two sorted lists as one.
+fn merge<T: Ord>(
+    a: impl Iterator<Item = T>,
+    b: impl Iterator<Item = T>,
+) -> impl Iterator<Item = T> {
+    let (mut a, mut b) = (a.peekable(), b.peekable());
+    std::iter::from_fn(move || match (a.peek(), b.peek()) {
+        (Some(first), Some(second)) if first <= second => a.next(),
+        (Some(_), None) => a.next(),
+        _ => b.next(),
+    })
 }

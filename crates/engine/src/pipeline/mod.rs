@@ -4,6 +4,7 @@
 mod backfill;
 mod elastic;
 mod evict;
+mod memo;
 mod queue;
 mod walk;
 
@@ -12,6 +13,7 @@ use crate::state::Job;
 use crate::traits::{Allocate, Gate, Key, Line, Note, Order, Place, Policy, Predict, Resize};
 use crate::view::View;
 use heeler_model::{JobId, ModelId, Plan, Span, TenantId, Time};
+use memo::Memo;
 use queue::{ClassKey, Queue};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -116,6 +118,8 @@ pub struct Pipeline {
     /// When running jobs are taken to end, where backfill wants to know.
     ends: BTreeSet<(Time, JobId)>,
     end_of: Vec<Option<Time>>,
+    /// What was tried in vain.
+    memo: Memo,
     /// All jobs in the order of the last decision, in worlds where that breaks ties.
     previous: Vec<JobId>,
     /// Something has happened since the last decision.
@@ -135,6 +139,7 @@ impl Pipeline {
             leases: BTreeSet::new(),
             ends: BTreeSet::new(),
             end_of: Vec::new(),
+            memo: Memo::default(),
             previous: Vec::new(),
             stirred: false,
             round_over: false,
@@ -147,6 +152,11 @@ impl Pipeline {
             || self.parts.order.by_tenant()
             || matches!(self.parts.preempt, Preempt::Reclaim { .. })
             || view.tenants().have_limits()
+    }
+
+    /// Whether nobody's rank gets worse by itself, so that what was in vain stays in vain.
+    fn is_settled(&self, view: &View) -> bool {
+        view.rules().ties == Ties::Submitted && self.leases.is_empty() && !self.queue.any_rises()
     }
 
     fn class_key(&self, job: &Job, view: &View) -> ClassKey {
@@ -174,7 +184,8 @@ impl Pipeline {
             let (tenant, line) = match self.parts.preempt {
                 // Without preemption nobody asks in which order jobs run.
                 Preempt::Never if self.parts.resize.is_none() => {
-                    return self.queue.remove(view.jobs(), job.id);
+                    self.queue.remove(view.jobs(), job.id);
+                    return;
                 }
                 Preempt::Reclaim { .. } => {
                     let key = Key::of(job.since.micros() as i64);
@@ -182,7 +193,11 @@ impl Pipeline {
                 }
                 Preempt::Never | Preempt::ByOrder { .. } => (TenantId(0), line),
             };
-            self.queue.run(view.jobs(), job, tenant, line, view.now());
+            if self.queue.run(view.jobs(), job, tenant, line, view.now()) {
+                let slices = job.assignment.iter().flat_map(|on| on.placement.slices());
+                self.memo.reseat(slices.map(|slice| slice.node));
+            }
+            self.memo.forget(job.id);
         } else {
             let key = self.class_key(job, view);
             self.queue.wait(view.jobs(), job, key, line, view.now());
@@ -190,6 +205,7 @@ impl Pipeline {
     }
 
     fn unseat(&mut self, id: JobId, view: &View) {
+        self.memo.forget(id);
         self.queue.remove(view.jobs(), id);
         let place = view.jobs().place(id);
         set_timer(&mut self.bends, &mut self.bend_of, place, id, None);
@@ -328,7 +344,10 @@ impl Policy for Pipeline {
                 self.expect_end(id, view);
                 self.stirred = true;
             }
-            Note::Changed => self.stirred = true,
+            Note::Changed => {
+                self.memo.forget_all();
+                self.stirred = true;
+            }
             Note::RoundOver { .. } => self.round_over = true,
             Note::Ran { .. } => {}
             Note::Deciding => self.refresh(view),
@@ -416,6 +435,7 @@ impl Policy for Pipeline {
             leases: self.leases.clone(),
             ends: self.ends.clone(),
             end_of: self.end_of.clone(),
+            memo: Memo::default(),
             previous: self.previous.clone(),
             ..*self
         })

@@ -91,7 +91,14 @@ impl Queue {
     }
 
     /// Enter a waiting job.
-    pub(super) fn wait(&mut self, jobs: &JobTable, job: &Job, key: ClassKey, line: Line, now: Time) {
+    pub(super) fn wait(
+        &mut self,
+        jobs: &JobTable,
+        job: &Job,
+        key: ClassKey,
+        line: Line,
+        now: Time,
+    ) {
         debug_assert_eq!(line.slope, 0, "waiting jobs' keys stand still");
         self.remove(jobs, job.id);
         let class = *self.class_of.entry(key).or_insert_with(|| {
@@ -107,13 +114,21 @@ impl Queue {
         self.sit(jobs, job.id, Spot::Waiting { class, seat });
     }
 
-    /// Enter a running job.
-    pub(super) fn run(&mut self, jobs: &JobTable, job: &Job, tenant: TenantId, line: Line, now: Time) {
-        self.remove(jobs, job.id);
+    /// Enter a running job. Says whether it was running before.
+    pub(super) fn run(
+        &mut self,
+        jobs: &JobTable,
+        job: &Job,
+        tenant: TenantId,
+        line: Line,
+        now: Time,
+    ) -> bool {
+        let was_running = self.remove(jobs, job.id);
         let seat = Seat::new(job, line, now);
         let group = Group { tenant, slope: line.slope };
         self.running.entry(group).or_default().insert(seat);
         self.sit(jobs, job.id, Spot::Running { group, seat });
+        was_running
     }
 
     fn sit(&mut self, jobs: &JobTable, job: JobId, spot: Spot) {
@@ -124,10 +139,10 @@ impl Queue {
         self.spots[place] = Some(spot);
     }
 
-    /// Take a job out, wherever it is.
-    pub(super) fn remove(&mut self, jobs: &JobTable, job: JobId) {
-        let Some(place) = jobs.place(job) else { return };
-        let Some(spot) = self.spots.get_mut(place).and_then(Option::take) else { return };
+    /// Take a job out, wherever it is. Says whether it was running.
+    pub(super) fn remove(&mut self, jobs: &JobTable, job: JobId) -> bool {
+        let Some(place) = jobs.place(job) else { return false };
+        let Some(spot) = self.spots.get_mut(place).and_then(Option::take) else { return false };
         match spot {
             Spot::Waiting { class, seat } => {
                 self.classes[class].remove(&seat);
@@ -144,6 +159,7 @@ impl Queue {
                 }
             }
         }
+        matches!(spot, Spot::Running { .. })
     }
 
     /// Whether a job waits here.
@@ -157,8 +173,25 @@ impl Queue {
         self.live.iter().map(|class| self.classes[*class].iter())
     }
 
+    /// Whether the keys of some running jobs grow by themselves.
+    pub(super) fn any_rises(&self) -> bool {
+        self.running.keys().any(|group| group.slope > 0)
+    }
+
+    /// The rank of a running job at a moment.
+    pub(super) fn rank_of(&self, jobs: &JobTable, job: JobId, now: Time) -> Option<Rank> {
+        match (*self.spots.get(jobs.place(job)?)?)? {
+            Spot::Running { group, seat } => Some(seat.rank(group.slope, now)),
+            Spot::Waiting { .. } => None,
+        }
+    }
+
     /// Running jobs of some groups at a moment, those who would lose their GPUs first in front.
-    pub(super) fn running_last_first(&self, now: Time, of: impl Fn(Group) -> bool) -> LastFirst<'_> {
+    pub(super) fn running_last_first(
+        &self,
+        now: Time,
+        of: impl Fn(Group) -> bool,
+    ) -> LastFirst<'_> {
         let groups = self.running.iter().filter(|(group, _)| of(**group));
         let mut merge = LastFirst { now, groups: Vec::new() };
         for (group, seats) in groups {

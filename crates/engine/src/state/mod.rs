@@ -4,10 +4,12 @@
 mod job;
 mod table;
 mod tenants;
+mod touched;
 
 pub use job::{DemandId, Job, Noted, Phase, Progress};
 pub use table::JobTable;
 pub use tenants::{TenantUse, Tenants};
+pub use touched::Touched;
 
 use crate::fleet::{Draft, Fleet, Grip};
 use crate::rules::Rules;
@@ -15,6 +17,7 @@ use heeler_model::{
     Assignment, Cluster, Demand, Generation, JobId, JobSpec, NodeId, Placement, Reason,
     Reservation, Tier, Time, Transition,
 };
+use smallvec::SmallVec;
 use std::cell::{Ref, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,11 +33,17 @@ pub struct State {
     pub(crate) tenants: Tenants,
     /// Demands by class, and back.
     demands: Vec<Demand>,
+    /// Why a demand can never be met, by class.
+    never: Vec<Option<Reason>>,
     classes: BTreeMap<Demand, DemandId>,
     /// GPUs that jobs told to stop have not given back yet.
     pub(crate) clearing: BTreeMap<JobId, (Placement, Generation)>,
     /// Jobs promised GPUs that are being cleared.
     pub(crate) held: BTreeMap<JobId, Transition>,
+    /// Jobs that have or are promised GPUs of each node.
+    on_node: Vec<SmallVec<[JobId; 8]>>,
+    /// Nodes on which something changed.
+    touched: Touched,
     /// Who waits for whom.
     followers: BTreeMap<JobId, Vec<JobId>>,
     /// GPUs promised ahead by the latest plan.
@@ -50,9 +59,12 @@ impl State {
             seed,
             rules,
             tenants: Tenants::new(&cluster),
+            on_node: vec![SmallVec::new(); cluster.nodes.len()],
+            touched: Touched::default(),
             fleet: RefCell::new(Fleet::new(cluster)),
             jobs: JobTable::default(),
             demands: Vec::new(),
+            never: Vec::new(),
             classes: BTreeMap::new(),
             clearing: BTreeMap::new(),
             held: BTreeMap::new(),
@@ -118,6 +130,16 @@ impl State {
         &self.reservations
     }
 
+    /// Jobs that have or are promised GPUs of a node.
+    pub fn on_node(&self, node: NodeId) -> &[JobId] {
+        &self.on_node[node.index()]
+    }
+
+    /// Nodes on which something changed, in order.
+    pub fn touched(&self) -> &Touched {
+        &self.touched
+    }
+
     /// The demand of a class.
     pub fn demand(&self, class: DemandId) -> &Demand {
         &self.demands[class.0 as usize]
@@ -129,6 +151,7 @@ impl State {
         }
         let class = DemandId(self.demands.len() as u32);
         self.demands.push(*demand);
+        self.never.push(self.fleet.get_mut().could_ever(demand).err());
         self.classes.insert(*demand, class);
         class
     }
@@ -137,7 +160,7 @@ impl State {
     pub(crate) fn admit(&mut self, id: JobId, spec: JobSpec) -> bool {
         assert!(!self.jobs.knows(id), "job numbers are used once and count up");
         let class = self.class_of(&spec.demand);
-        let never = self.fleet.borrow().could_ever(&spec.demand).err();
+        let never = self.never[class.0 as usize];
         let mut job = Job::new(id, spec, self.now, class);
         let unfinished: Vec<JobId> = job
             .spec
@@ -164,8 +187,9 @@ impl State {
     /// Enter a job as it was in a snapshot.
     pub(crate) fn remember(&mut self, job: Job) {
         self.tenants.joined(job.spec.tenant);
-        if let Some(assignment) = &job.assignment {
+        if let Some(assignment) = job.assignment.clone() {
             self.tenants.took(job.spec.tenant, assignment.milli());
+            self.touch(job.id, &assignment.placement, true);
             self.running += 1;
         }
         self.waiting += usize::from(job.phase == Phase::Waiting);
@@ -208,6 +232,7 @@ impl State {
         let grip = Grip::from(&self.job(id).spec.demand);
         let grip = Grip { share: assignment.share, ..grip };
         self.fleet.get_mut().claim_all(&assignment.placement, grip);
+        self.touch(id, &assignment.placement, true);
         let job = self.jobs.get_mut(id).expect("the job is not done");
         self.tenants.took(job.spec.tenant, assignment.milli());
         if job.phase == Phase::Waiting {
@@ -255,8 +280,23 @@ impl State {
         let grip = Grip { share: assignment.share, ..Grip::from(&job.spec.demand) };
         self.tenants.gave(job.spec.tenant, assignment.milli());
         self.fleet.get_mut().release_all(&assignment.placement, grip);
+        self.touch(id, &assignment.placement, false);
         self.running -= 1;
         assignment
+    }
+
+    /// Note who is on which node.
+    fn touch(&mut self, id: JobId, placement: &Placement, comes: bool) {
+        for slice in placement.slices() {
+            let here = &mut self.on_node[slice.node.index()];
+            if comes {
+                here.push(id);
+            } else {
+                here.retain(|job| *job != id);
+                self.touched.released(slice.slots.count());
+            }
+            self.touched.node(slice.node);
+        }
     }
 
     /// A promised job gets its GPUs.
@@ -286,6 +326,8 @@ impl State {
     /// A node comes or goes.
     pub(crate) fn set_up(&mut self, node: NodeId, up: bool) {
         self.fleet.get_mut().set_up(node, up);
+        self.touched.node(node);
+        self.touched.released(self.fleet.get_mut().cluster().nodes[node.index()].gpus);
     }
 }
 

@@ -16,7 +16,7 @@ const STEPS: usize = 64;
 /// So many finished jobs are remembered.
 const REMEMBERED: usize = 2000;
 /// The index is computed anew after so many finished jobs.
-const REFRESH: u32 = 100;
+const REFRESH: u32 = 1000;
 
 /// The index as a function of attained service, computed from a sample of past jobs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -76,8 +76,14 @@ fn rate(sorted: &[u64], sums: &[u128], a: u64, d: u64) -> f64 {
 /// The best of these over all `d`: it is reached where `d` just lets a sample finish.
 fn best_rate(sorted: &[u64], sums: &[u128], a: u64) -> f64 {
     let above = sorted.partition_point(|value| *value <= a);
-    let rates = sorted[above..].iter().map(|value| rate(sorted, sums, a, *value - a));
-    rates.fold(0.0, f64::max)
+    let mut best: f64 = 0.0;
+    for within in above + 1..=sorted.len() {
+        let d = (sorted[within - 1] - a) as f64;
+        let finish = (within - above) as f64;
+        let spent = (sums[within] - sums[above]) as f64 - a as f64 * finish;
+        best = best.max(finish / (spent + d * (sorted.len() - within) as f64));
+    }
+    best
 }
 
 /// Queues by attained service, and the Gittins index inside them.

@@ -152,7 +152,8 @@ impl Mlfq {
         let promote = self.promote_milli?;
         let ran = view.service(job).since(standing.base).run;
         let waits = matches!(job.phase, Phase::Waiting | Phase::Stopping);
-        let patience = Span::from_micros((ran.micros() as u128 * u128::from(promote) / 1000) as u64);
+        let patience =
+            Span::from_micros((ran.micros() as u128 * u128::from(promote) / 1000) as u64);
         (waits && standing.queue > 0 && ran > Span::ZERO).then(|| view.whole_ticks(patience))
     }
 

@@ -35,9 +35,10 @@ impl Order for Shortest {
             Weigh::LeftTimesGpus => i64::from(job.gpus().max(1)),
         };
         let micros = match self.weigh {
-            Weigh::Whole => {
-                self.predict.work(job, view).map(|work| (work / job.spec.nominal_pace).ceil() as i64)
-            }
+            Weigh::Whole => self
+                .predict
+                .work(job, view)
+                .map(|work| (work / job.spec.nominal_pace).ceil() as i64),
             Weigh::Left | Weigh::LeftTimesGpus => {
                 self.predict.left(job, view).map(|left| left.micros() as i64)
             }

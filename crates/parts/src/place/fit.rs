@@ -4,7 +4,7 @@
 //! that is consolidated in this sense waits rather than spread.
 
 use super::{kinds, on_one_node, place_small, why_not};
-use heeler_engine::{Draft, Grip, Pick, Place, View, Want};
+use heeler_engine::{Draft, Fleet, Grip, Needs, Pick, Place, View, Want};
 use heeler_model::{KindId, NodeId, Placement, RackId, Reach, Reason, Slice, Slots};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -47,6 +47,15 @@ impl Place for Fit {
             kinds(want, free).filter(|_| may).find_map(|kind| scattered(want, free, kind))
         };
         found.or_else(relaxed).ok_or_else(|| why_not(want, free))
+    }
+
+    fn needs(&self, want: &Want, fleet: &Fleet) -> Needs {
+        if self.relax || !want.demand.share.is_whole() || want.gpus == 0 {
+            return Needs::Count;
+        }
+        let kinds = want.demand.kinds.iter(fleet.cluster().kinds.len());
+        let largest = kinds.map(|kind| fleet.largest_node(kind)).max().unwrap_or(0);
+        if want.gpus <= largest { Needs::OneNode } else { Needs::WholeNodes }
     }
 
     fn fork(&self) -> Box<dyn Place> {

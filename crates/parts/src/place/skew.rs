@@ -3,21 +3,26 @@
 //! so that they do not wait for it to be together.
 
 use super::{Anywhere, Fit, Remainder};
-use heeler_engine::{Draft, Pick, Place, View, Want};
+use heeler_engine::{Draft, Fleet, Needs, Pick, Place, View, Want};
 use heeler_model::{Placement, Reason};
 
 /// Consolidate skewed jobs; spread the others only if they do not fit together.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SkewAware;
 
+const TOGETHER: Fit =
+    Fit { pick: Pick::Tightest, remainder: Remainder::AsPicked, relax: false, racks: true };
+
 impl Place for SkewAware {
     fn place(&self, want: &Want, free: &Draft, view: &View) -> Result<Placement, Reason> {
-        let together =
-            Fit { pick: Pick::Tightest, remainder: Remainder::AsPicked, relax: false, racks: true };
-        match together.place(want, free, view) {
+        match TOGETHER.place(want, free, view) {
             Err(_) if !want.skewed => Anywhere.place(want, free, view),
             answer => answer,
         }
+    }
+
+    fn needs(&self, want: &Want, fleet: &Fleet) -> Needs {
+        if want.skewed { TOGETHER.needs(want, fleet) } else { Needs::Count }
     }
 
     fn fork(&self) -> Box<dyn Place> {

@@ -53,7 +53,9 @@ impl Table {
         let header = reader.headers().map_err(|error| broken(path, &error))?;
         let header: Vec<String> = header.iter().map(ToString::to_string).collect();
         if header.iter().all(String::is_empty) {
-            return Err(TraceError::file(path, "is empty").hint("a table begins with a header line"));
+            return Err(
+                TraceError::file(path, "is empty").hint("a table begins with a header line")
+            );
         }
         Ok(Table { file: path.into(), header, rows: reader.into_records() })
     }

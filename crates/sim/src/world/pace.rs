@@ -128,7 +128,8 @@ mod tests {
     use smallvec::smallvec;
 
     fn on(nodes: &[(u32, u32)]) -> Assignment {
-        let slice = |(node, gpus): &(u32, u32)| Slice { node: NodeId(*node), slots: Slots::first(*gpus) };
+        let slice =
+            |(node, gpus): &(u32, u32)| Slice { node: NodeId(*node), slots: Slots::first(*gpus) };
         let mut slices = smallvec![];
         slices.extend(nodes.iter().map(slice));
         Assignment::whole(Placement::new(slices))
@@ -139,9 +140,14 @@ mod tests {
         let cluster = Cluster::uniform(4, 8);
         let mut spec = JobSpec::new(Demand::gpus(4));
         let mut model = PaceModel { scaling: 0.5, spread: 0.8, ..PaceModel::default() };
-        let pace = |model: &PaceModel, spec: &JobSpec, on: &Assignment| model.pace(spec, on, &cluster);
+        let pace =
+            |model: &PaceModel, spec: &JobSpec, on: &Assignment| model.pace(spec, on, &cluster);
         assert_eq!(pace(&model, &spec, &on(&[(0, 4)])), 1.0, "nominal");
-        assert_eq!(pace(&model, &spec, &on(&[(0, 1)])), 0.5, "a quarter of the GPUs, to the power ½");
+        assert_eq!(
+            pace(&model, &spec, &on(&[(0, 1)])),
+            0.5,
+            "a quarter of the GPUs, to the power ½"
+        );
         assert_eq!(pace(&model, &spec, &on(&[(0, 2), (1, 2)])), 0.8, "spread");
         let mut table = PaceTable::default();
         table.insert(ModelId(0), KindId(0), 1, 1, 10.0);

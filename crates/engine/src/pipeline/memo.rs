@@ -1,0 +1,68 @@
+//! What was tried in vain. Making room for a job can mean to look at everybody behind it; a job for
+//! which there was no room is tried again only where something has changed since. Forgetting all
+//! this changes nothing but the time a plan takes.
+
+use super::queue::Rank;
+use heeler_model::{JobId, NodeId};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An attempt to make room that failed.
+#[derive(Clone, Debug)]
+pub(super) struct Vain {
+    /// The job's rank at that time.
+    pub(super) rank: Rank,
+    /// Nodes that would have been free enough, though they were too few.
+    pub(super) ready: BTreeSet<NodeId>,
+    /// GPUs that were missing, where only their number counts.
+    pub(super) missing: u32,
+    /// Where the logs of changes ended.
+    pub(super) touched: u64,
+    pub(super) reseated: usize,
+    pub(super) released: u64,
+}
+
+/// Attempts that failed, by job.
+#[derive(Debug, Default)]
+pub(super) struct Memo {
+    vain: RefCell<BTreeMap<JobId, Vain>>,
+    /// Nodes with running jobs whose rank has changed.
+    reseated: Vec<NodeId>,
+}
+
+impl Memo {
+    /// The last attempt for a job, if its rank is still the same.
+    pub(super) fn recall(&self, job: JobId, rank: Rank) -> Option<Vain> {
+        self.vain.borrow().get(&job).filter(|vain| vain.rank == rank).cloned()
+    }
+
+    pub(super) fn remember(&self, job: JobId, vain: Vain) {
+        self.vain.borrow_mut().insert(job, vain);
+    }
+
+    pub(super) fn forget(&mut self, job: JobId) {
+        self.vain.get_mut().remove(&job);
+    }
+
+    pub(super) fn forget_all(&mut self) {
+        self.vain.get_mut().clear();
+        self.reseated.clear();
+    }
+
+    /// The rank of a running job on these nodes has changed.
+    pub(super) fn reseat(&mut self, nodes: impl Iterator<Item = NodeId>) {
+        if self.reseated.len() > 1 << 14 {
+            self.forget_all();
+        }
+        self.reseated.extend(nodes);
+    }
+
+    /// Nodes whose jobs changed rank since, and where that log ends now.
+    pub(super) fn reseated_since(&self, end: usize) -> &[NodeId] {
+        self.reseated.get(end..).unwrap_or(&[])
+    }
+
+    pub(super) fn reseated_end(&self) -> usize {
+        self.reseated.len()
+    }
+}
