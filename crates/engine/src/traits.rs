@@ -40,6 +40,8 @@ pub enum Note {
         clock: f64,
         /// The kinds of GPU in the order it offers them.
         offer: Vec<KindId>,
+        /// Whether nobody ran in it and nobody is to come.
+        stalled: bool,
     },
     /// A decision is about to be taken, for all that happened at this moment.
     Deciding,

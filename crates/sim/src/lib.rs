@@ -3,6 +3,7 @@
 pub mod metrics;
 mod queue;
 mod record;
+mod rounds;
 mod simulation;
 mod timeline;
 mod watch;

@@ -3,6 +3,7 @@
 
 use crate::queue::{Happening, Queue};
 use crate::record::{Outcome, Record, Records};
+use crate::rounds::Rounds;
 use crate::timeline::{Level, Timeline};
 use crate::watch::Watch;
 use crate::workload::{Arrivals, TraceJob};
@@ -26,6 +27,7 @@ pub struct Simulation {
     pub(crate) names: BTreeMap<JobId, Box<str>>,
     pub(crate) watch: Watch,
     pub(crate) now: Time,
+    pub(crate) rounds: Rounds,
     queue: Queue,
     step: Step,
     wake: Option<Time>,
@@ -58,6 +60,7 @@ impl Simulation {
         let next = arrivals.next_job();
         Simulation {
             watch: Watch::new(&cluster),
+            rounds: Rounds::new(world.quirks.shuffled_kinds_seed),
             engine,
             world,
             cluster,
@@ -98,6 +101,9 @@ impl Simulation {
 
     /// Deal with the next moment at which something happens, if it comes by `until`.
     pub fn advance(&mut self, until: Time) -> bool {
+        if let Some(length_s) = self.world.quirks.whole_units_per_round_s {
+            return self.advance_round(length_s, until);
+        }
         let arrival = self.next.as_ref().map(|job| job.submit);
         let records = &self.records;
         self.queue.skip(|what| is_void(records, what));
@@ -131,11 +137,11 @@ impl Simulation {
     }
 
     /// Whether no job is left: failures go on for ever, but concern nobody.
-    fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.next.is_none() && self.engine.state().jobs().is_empty()
     }
 
-    fn submit(&mut self, job: TraceJob) {
+    pub(crate) fn submit(&mut self, job: TraceJob) {
         let spec = job.spec;
         let work = spec.truth_for_the_oracle().map_or(0.0, |truth| truth.work);
         let alone = Span::from_micros((work / spec.nominal_pace).round() as u64);
@@ -197,7 +203,7 @@ impl Simulation {
     }
 
     /// A job's GPUs are free; tell the engine how its attempt ended.
-    fn release(&mut self, job: JobId, exit: Exit) {
+    pub(crate) fn release(&mut self, job: JobId, exit: Exit) {
         let record = &mut self.records[job];
         record.stamp += 1;
         record.pace = 0.0;
@@ -245,7 +251,7 @@ impl Simulation {
     }
 
     /// Decide, act, and decide again as long as actions are answered at once.
-    fn decide(&mut self) {
+    pub(crate) fn decide(&mut self) {
         loop {
             let mut step = std::mem::take(&mut self.step);
             if let Err(fault) = self.engine.decide_into(self.now, &mut step) {
@@ -301,11 +307,20 @@ impl Simulation {
         record.held_since = now;
         record.started.get_or_insert(now);
         let (done, from) = (record.done, record.from);
-        let finish = record.finish() + self.world.notice_late();
-        self.queue.push(finish, Happening::Finish(job, record.stamp));
+        if self.world.quirks.whole_units_per_round_s.is_some() {
+            // Work is handed out by the round; nothing is done meanwhile.
+            record.pace = 0.0;
+        } else {
+            let finish = record.finish() + self.world.notice_late();
+            self.queue.push(finish, Happening::Finish(job, record.stamp));
+        }
         self.watch.takes(job, on, now);
         if every_event {
             self.running.push(job);
+        }
+        let by_round = self.world.quirks.whole_units_per_round_s.is_some();
+        if by_round {
+            return;
         }
         if assumed.pace != pace || assumed.from != from || assumed.done != done {
             let generation = number;
@@ -422,6 +437,7 @@ impl Simulation {
             records: self.records.clone(),
             names: self.names.clone(),
             watch: self.watch.clone(),
+            rounds: self.rounds.clone(),
             queue: self.queue.clone(),
             step: Step::default(),
             start_costs: self.start_costs.clone(),

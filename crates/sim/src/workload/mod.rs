@@ -2,11 +2,13 @@
 
 mod error;
 mod names;
+mod python_random;
 mod read;
 mod table;
 
 pub use error::TraceError;
 pub use names::Names;
+pub use python_random::PythonRandom;
 pub use read::{Format, Options, Trace, read};
 pub use table::{Header, Row, Table, open};
 
