@@ -16,6 +16,10 @@ use heeler_model::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// So many decisions in a row may leave a cluster empty that has jobs waiting before it is taken
+/// that they never start.
+const IDLE_MOMENTS_MAX: u32 = 1000;
+
 /// A simulation that can be run, stopped, asked and forked.
 pub struct Simulation {
     pub(crate) engine: Engine,
@@ -32,6 +36,8 @@ pub struct Simulation {
     step: Step,
     wake: Option<Time>,
     seed: u64,
+    /// Decisions in a row after which nothing ran and nothing was to come.
+    idle_moments: u32,
     /// Start costs of unfinished jobs that have their own.
     start_costs: BTreeMap<JobId, Span>,
     /// Running jobs, in worlds where every event concerns them.
@@ -73,6 +79,7 @@ impl Simulation {
             step: Step::default(),
             wake: None,
             seed,
+            idle_moments: 0,
             start_costs: BTreeMap::new(),
             running: Vec::new(),
             answers: Vec::new(),
@@ -136,9 +143,19 @@ impl Simulation {
         true
     }
 
-    /// Whether no job is left: failures go on for ever, but concern nobody.
+    /// Whether nothing can happen to a job any more. Failures and rounds go on for ever, but once no
+    /// job is to come and none runs, only a repair or a few more rounds can start one.
     pub(crate) fn is_over(&self) -> bool {
-        self.next.is_none() && self.engine.state().jobs().is_empty()
+        let state = self.engine.state();
+        let stands_still = state.running() == 0 && !state.is_clearing();
+        self.next.is_none()
+            && stands_still
+            && (state.waiting() == 0 || self.idle_moments > IDLE_MOMENTS_MAX)
+    }
+
+    fn count_idle(&mut self) {
+        let idle = self.next.is_none() && self.engine.state().running() == 0;
+        self.idle_moments = if idle { self.idle_moments + 1 } else { 0 };
     }
 
     pub(crate) fn submit(&mut self, job: TraceJob) {
@@ -274,6 +291,7 @@ impl Simulation {
         }
         let state = self.engine.state();
         self.watch.counts(state.waiting(), state.running());
+        self.count_idle();
     }
 
     fn act(&mut self, action: Action) {
@@ -394,6 +412,14 @@ impl Simulation {
                 _ => Outcome::Unfinished,
             };
         }
+    }
+
+    /// Replace the engine by one restored from its snapshot with a fresh policy, as after a restart.
+    pub fn restart(&mut self, policy: Box<dyn heeler_engine::Policy>) {
+        let snapshot = self.engine.snapshot();
+        let restored = Engine::restore(snapshot, policy);
+        self.engine =
+            restored.unwrap_or_else(|error| panic!("a snapshot can be restored: {error}"));
     }
 
     /// The engine, to ask it why.

@@ -6,7 +6,8 @@
 use super::{Shares, rate};
 use heeler_engine::{Draft, Grip, Note, Place, Policy, RoundClock, View, Want};
 use heeler_model::{
-    Assignment, JobId, KindId, KindSet, Placement, Plan, Reason, Run, Scope, Span, Time, Wait,
+    Assignment, JobId, KindId, KindSet, Placement, Plan, Reason, Run, Scope, Span, TenantId, Time,
+    Wait,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -157,15 +158,23 @@ impl RoundTarget {
             free.insert(*kind, view.fleet().up_of(KindSet::only(*kind)));
         }
         let mut chosen = BTreeMap::new();
+        let mut used: BTreeMap<TenantId, i64> = BTreeMap::new();
+        let tenants = view.tenants();
         for claim in self.claims(view) {
             let job = view.job(claim.job);
             let left = free.get_mut(&claim.kind).expect("a claim is on an offered kind");
             let gpus = job.spec.demand.asked();
             let idle = claim.priority <= 0.0 && !self.fill_idle;
             let fits = *left > 0 && gpus <= *left && rate(job, claim.kind, view) > 0.0;
-            if !idle && fits && !chosen.contains_key(&claim.job) {
+            let (milli, tenant) = (job.milli() as i64, job.spec.tenant);
+            let now_used = |tenant| used.get(&tenant).copied().unwrap_or(0);
+            let allowed = tenants.within_limits(tenant, milli, now_used).is_ok();
+            if !idle && fits && allowed && !chosen.contains_key(&claim.job) {
                 *left -= gpus;
                 chosen.insert(claim.job, claim.kind);
+                for tenant in tenants.lineage(tenant) {
+                    *used.entry(tenant).or_default() += milli;
+                }
             }
         }
         chosen
