@@ -1,11 +1,13 @@
 //! Workloads: jobs in the order of their submission, from files or generators.
 
 mod error;
+mod generate;
 mod names;
 mod read;
 mod table;
 
 pub use error::TraceError;
+pub use generate::{Generator, GeneratorOptions, OptionError, Shape, Stream, UnknownShape};
 pub use names::Names;
 pub use read::{Format, Options, Trace, read};
 pub use table::{Header, Row, Table, open};
