@@ -1,12 +1,14 @@
 //! Workloads: jobs in the order of their submission, from files or generators.
 
 mod error;
+mod generate;
 mod names;
 mod python_random;
 mod read;
 mod table;
 
 pub use error::TraceError;
+pub use generate::{Generator, GeneratorOptions, OptionError, Shape, Stream, UnknownShape};
 pub use names::Names;
 pub use python_random::PythonRandom;
 pub use read::{Format, Options, Trace, read};
