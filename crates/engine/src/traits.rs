@@ -233,12 +233,12 @@ pub trait Predict: Send {
     /// All the work of a job, in its own units; `None` when there is no way to tell.
     fn work(&self, job: &Job, view: &View) -> Option<f64>;
 
-    /// Time until a job is done if it goes on (or could start) as it asked for.
+    /// Time a job needs for the work that is left: at its present pace, or as it asked to run. What
+    /// starting costs is not counted, or two jobs might take turns in starting for ever.
     fn left(&self, job: &Job, view: &View) -> Option<Span> {
         let work = self.work(job, view)? - job.progress.done_at(view.now());
         let pace = if job.progress.pace > 0.0 { job.progress.pace } else { job.spec.nominal_pace };
-        let waiting = job.progress.from.since(view.now());
-        Some(waiting + Span::from_micros((work / pace).ceil().max(0.0) as u64))
+        Some(Span::from_micros((work / pace).ceil().max(0.0) as u64))
     }
 
     /// Learn.
@@ -262,6 +262,11 @@ impl Want {
     /// What a job asked for.
     pub fn as_asked(job: &Job) -> Want {
         Want { gpus: job.spec.demand.asked(), demand: job.spec.demand, skewed: job.spec.skewed }
+    }
+
+    /// Thousandths of GPUs in all.
+    pub fn milli(&self) -> i64 {
+        i64::from(self.gpus) * i64::from(self.demand.share.0)
     }
 
     /// The want met by a placement.

@@ -66,7 +66,7 @@ impl KindSet {
     }
 
     /// The kinds of the set among the first `count`, in order.
-    pub fn iter(self, count: usize) -> impl Iterator<Item = KindId> {
+    pub fn iter(self, count: usize) -> impl Iterator<Item = KindId> + Clone {
         (0..count.min(64) as u8).map(KindId).filter(move |kind| self.contains(*kind))
     }
 }

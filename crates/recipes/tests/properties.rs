@@ -27,7 +27,8 @@ struct Made {
     cpus: u32,
     reach: u8,
     tenant: u16,
-    follows: Option<prop::sample::Index>,
+    /// It follows the job at this part of those before it, in 2⁻⁶⁴.
+    follows: Option<u64>,
     skewed: bool,
 }
 
@@ -52,7 +53,7 @@ fn made() -> impl Strategy<Value = Made> {
             0u32..4,
             0u8..6,
             0u16..3,
-            prop::option::weighted(0.1, any::<prop::sample::Index>()),
+            prop::option::weighted(0.1, any::<u64>()),
             any::<bool>(),
         ),
     )
@@ -157,8 +158,9 @@ fn simulation(text: &str, setting: &Setting, jobs: &[Made]) -> Simulation {
     let mut sorted: Vec<&Made> = jobs.iter().collect();
     sorted.sort_by_key(|made| made.submit_s);
     for (index, made) in sorted.iter().enumerate().skip(1) {
-        if let Some(follows) = &made.follows {
-            list[index].spec.extras_mut().after = vec![JobId(follows.index(index) as u32)];
+        if let Some(part) = made.follows {
+            let first = (u128::from(part) * index as u128) >> 64;
+            list[index].spec.extras_mut().after = vec![JobId(first as u32)];
         }
     }
     let cluster = Arc::new(cluster(setting));

@@ -10,8 +10,8 @@ pub use nodeset::NodeSet;
 pub use search::Pick;
 
 use heeler_model::{
-    Cluster, Demand, GPUS_PER_NODE_MAX, KindId, KindSet, Milli, NodeId, Placement, RackId, Reach,
-    Reason, Slice, Slots,
+    Cluster, Demand, GPUS_PER_NODE_MAX, KindId, KindSet, Milli, Node, NodeId, Placement, RackId,
+    Reach, Reason, Slice, Slots,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -60,6 +60,14 @@ struct SharedGpu {
     claims: u32,
 }
 
+/// What a node is like when it is empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct NodeSort {
+    gpus: u32,
+    cpu_milli: u64,
+    memory_mb: u64,
+}
+
 /// Indexes over the nodes of one kind that are up.
 #[derive(Clone, Debug)]
 struct KindFree {
@@ -71,8 +79,8 @@ struct KindFree {
     free: u32,
     /// All GPUs.
     up: u32,
-    /// GPUs of the largest node, up or down.
-    largest: u32,
+    /// What its nodes are like, up or down: each sort once.
+    sorts: BTreeSet<NodeSort>,
     /// Partly used GPUs, fullest first.
     partial: BTreeSet<(u32, NodeId, u32)>,
 }
@@ -92,7 +100,6 @@ const UNLIMITED: u64 = u64::MAX / 4;
 impl Fleet {
     /// An empty cluster with every node up.
     pub fn new(cluster: Arc<Cluster>) -> Fleet {
-        let limit = |known: u64| if known == 0 { UNLIMITED } else { known };
         let size = cluster.nodes.len();
         let sets = |count: usize| vec![NodeSet::new(size); count];
         let largest = cluster.nodes.iter().map(|node| node.gpus).max().unwrap_or(0);
@@ -102,14 +109,12 @@ impl Fleet {
             idle: sets(cluster.racks.len().max(1)),
             free: 0,
             up: 0,
-            largest: 0,
+            sorts: BTreeSet::new(),
             partial: BTreeSet::new(),
         };
-        let nodes = cluster.nodes.iter().map(|node| NodeFree {
-            up: false,
-            slots: node.slots(),
-            cpu_milli: limit(node.cpu_milli),
-            memory_mb: limit(node.memory_mb),
+        let nodes = cluster.nodes.iter().map(|node| {
+            let NodeSort { cpu_milli, memory_mb, .. } = NodeSort::of(node);
+            NodeFree { up: false, slots: node.slots(), cpu_milli, memory_mb }
         });
         let mut fleet = Fleet {
             nodes: nodes.collect(),
@@ -119,9 +124,8 @@ impl Fleet {
         };
         for index in 0..size {
             let node = NodeId(index as u32);
-            let gpus = fleet.cluster.nodes[index].gpus;
-            let kind = &mut fleet.kinds[fleet.cluster.nodes[index].kind.index()];
-            kind.largest = kind.largest.max(gpus);
+            let spec = &fleet.cluster.nodes[index];
+            fleet.kinds[spec.kind.index()].sorts.insert(NodeSort::of(spec));
             fleet.set_up(node, true);
         }
         fleet
@@ -297,55 +301,88 @@ impl Fleet {
         self.kinds_in(kinds).map(|kind| kind.up).sum()
     }
 
-    /// GPUs of the largest node of a kind.
-    pub fn largest_node(&self, kind: KindId) -> u32 {
-        self.kinds[kind.index()].largest
+    /// The most GPUs of this grip that one node of a kind can ever serve.
+    pub fn most_ever(&self, kind: KindId, grip: Grip) -> u32 {
+        let sorts = self.kinds[kind.index()].sorts.iter();
+        sorts.map(|sort| self.serves_empty(kind, sort, grip)).max().unwrap_or(0)
+    }
+
+    /// How many GPUs of a grip an empty node can serve.
+    fn serves_empty(&self, kind: KindId, sort: &NodeSort, grip: Grip) -> u32 {
+        if grip.gpu_memory_mb > self.memory_of(kind) {
+            return 0;
+        }
+        let beside = times(sort.cpu_milli, grip.cpu_milli);
+        beside.min(times(sort.memory_mb, grip.memory_mb)).min(sort.gpus)
     }
 
     fn kinds_in(&self, kinds: KindSet) -> impl Iterator<Item = &KindFree> {
         kinds.iter(self.kinds.len()).map(|kind| &self.kinds[kind.index()])
     }
 
-    /// Whether a demand could be met by the whole cluster, empty and in good health. The reason
-    /// why not is final.
-    pub fn could_ever(&self, demand: &Demand) -> Result<(), Reason> {
+    /// The most GPUs that a demand could have of the whole cluster, empty and in good health, and
+    /// the kinds of which it could have enough. If there are none, the reason is final. A job runs
+    /// on GPUs of one kind.
+    pub fn could_ever(&self, demand: &Demand) -> Result<(u32, KindSet), Reason> {
         let Demand { gpu_memory_mb, cpu_milli, memory_mb, .. } = *demand;
-        if !self.cluster.nodes.iter().any(|node| demand.kinds.contains(node.kind)) {
+        let need = demand.sizes.min.min(demand.asked());
+        let all = demand.kinds.iter(self.kinds.len());
+        let mut there = all.filter(|kind| !self.kinds[kind.index()].sorts.is_empty()).peekable();
+        if there.peek().is_none() {
             return Err(Reason::NoSuchKind { kinds: demand.kinds });
         }
-        let mut by_rack: BTreeMap<RackId, u32> = BTreeMap::new();
-        let mut largest_node = 0;
-        let mut any = false;
-        for node in self.cluster.nodes.iter().filter(|node| demand.kinds.contains(node.kind)) {
-            let room = self.room_when_empty(node, demand);
-            any |= room > 0;
-            let room = if demand.asked() == 0 { 0 } else { room };
-            largest_node = largest_node.max(room);
-            *by_rack.entry(node.rack).or_default() += room;
+        let one = Grip { gpu_memory_mb, cpu_milli, memory_mb, ..Grip::NOTHING };
+        let (mut served, mut largest, mut kinds) = (false, 0, KindSet::NONE);
+        for kind in there {
+            let sorts = self.kinds[kind.index()].sorts.iter();
+            let beside =
+                |sort: &NodeSort| self.serves_empty(kind, &NodeSort { gpus: 1, ..*sort }, one);
+            let serves = sorts.map(beside).any(|count| count > 0);
+            let together = self.together_ever(kind, demand);
+            served |= serves;
+            largest = largest.max(together);
+            if serves && together >= need {
+                kinds = kinds.with(kind);
+            }
         }
-        if !any {
-            return Err(Reason::NoSuchNode { gpu_memory_mb, cpu_milli, memory_mb });
+        match served {
+            false => Err(Reason::NoSuchNode { gpu_memory_mb, cpu_milli, memory_mb }),
+            true if largest < need => Err(Reason::TooLarge { need, largest }),
+            true => Ok((largest, kinds)),
         }
-        let largest = match demand.reach {
-            Reach::Node => largest_node,
-            Reach::Rack => by_rack.values().copied().max().unwrap_or(0),
-            Reach::Cluster => by_rack.values().sum(),
-        };
-        let need = demand.sizes.min.min(demand.asked());
-        if largest < need { Err(Reason::TooLarge { need, largest }) } else { Ok(()) }
     }
 
-    /// How many GPUs of a demand an empty node can serve (one, for a demand of no GPU).
-    fn room_when_empty(&self, node: &heeler_model::Node, demand: &Demand) -> u32 {
-        if demand.gpu_memory_mb > self.memory_of(node.kind) {
-            return 0;
+    /// The most GPUs of a kind within a demand's reach, empty and in good health.
+    pub fn together_ever(&self, kind: KindId, demand: &Demand) -> u32 {
+        let grip = Grip::from(demand);
+        if demand.reach == Reach::Node {
+            return self.most_ever(kind, grip);
         }
-        let times = |have: u64, each: u32| match (have, each) {
-            (0, _) | (_, 0) => u32::MAX,
-            (have, each) => (have / u64::from(each)).min(u64::from(u32::MAX)) as u32,
-        };
-        let beside =
-            times(node.cpu_milli, demand.cpu_milli).min(times(node.memory_mb, demand.memory_mb));
-        beside.min(if demand.asked() == 0 { 1 } else { node.gpus })
+        let mut by_rack: BTreeMap<RackId, u32> = BTreeMap::new();
+        for node in self.cluster.nodes.iter().filter(|node| node.kind == kind) {
+            let sort = NodeSort::of(node);
+            *by_rack.entry(node.rack).or_default() += self.serves_empty(kind, &sort, grip);
+        }
+        match demand.reach {
+            Reach::Cluster => by_rack.values().sum(),
+            Reach::Rack | Reach::Node => by_rack.values().copied().max().unwrap_or(0),
+        }
+    }
+}
+
+impl NodeSort {
+    fn of(node: &Node) -> NodeSort {
+        let limit = |known: u64| if known == 0 { UNLIMITED } else { known };
+        let (cpu_milli, memory_mb) = (limit(node.cpu_milli), limit(node.memory_mb));
+        NodeSort { gpus: node.gpus, cpu_milli, memory_mb }
+    }
+}
+
+/// How many times something fits.
+fn times(have: u64, each: u32) -> u32 {
+    match each {
+        0 => u32::MAX,
+        _ if have >= UNLIMITED / 2 => u32::MAX,
+        each => (have / u64::from(each)).min(u64::from(u32::MAX)) as u32,
     }
 }

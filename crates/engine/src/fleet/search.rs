@@ -1,6 +1,6 @@
 //! Finding nodes: the questions that placements ask of the indexes.
 
-use super::{Fleet, Grip, UNLIMITED};
+use super::{Fleet, Grip, times};
 use heeler_model::{KindId, NodeId, Placement, RackId, Slots};
 
 /// Which of the nodes that fit.
@@ -27,11 +27,6 @@ impl Fleet {
     /// How many GPUs of this grip the CPUs and the memory of a node can still serve.
     pub(super) fn beside(&self, node: NodeId, grip: Grip) -> u32 {
         let free = &self.nodes[node.index()];
-        let times = |have: u64, each: u32| match each {
-            0 => u32::MAX,
-            _ if have >= UNLIMITED / 2 => u32::MAX,
-            each => (have / u64::from(each)).min(u64::from(u32::MAX)) as u32,
-        };
         times(free.cpu_milli, grip.cpu_milli).min(times(free.memory_mb, grip.memory_mb))
     }
 
@@ -145,14 +140,14 @@ impl Fleet {
     /// A partly used GPU of a kind with room for a share: the fullest, or the first by node.
     pub fn shared_with(&self, kind: KindId, grip: Grip, pick: Pick) -> Option<(NodeId, u32)> {
         let partial = &self.kinds[kind.index()].partial;
-        let room = partial.range((grip.share.0, NodeId(0), 0)..).filter(|(_, node, slot)| {
+        let mut room = partial.range((grip.share.0, NodeId(0), 0)..).filter(|(_, node, slot)| {
             let gpu = &self.shared[&(*node, *slot)];
             gpu.memory_mb >= grip.gpu_memory_mb && self.beside(*node, grip) >= 1
         });
         let found = match pick {
             Pick::First => room.min_by_key(|(_, node, slot)| (*node, *slot)),
-            Pick::Tightest => room.into_iter().next(),
-            Pick::Loosest => room.last(),
+            Pick::Tightest => room.next(),
+            Pick::Loosest => room.next_back(),
         };
         found.map(|(_, node, slot)| (*node, *slot))
     }

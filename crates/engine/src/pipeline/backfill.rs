@@ -5,7 +5,15 @@ use super::walk::Walk;
 use crate::fleet::Grip;
 use crate::state::Job;
 use crate::traits::{Want, Wants};
-use heeler_model::{JobId, Milli, Placement, Reason, Reservation, Span, Time};
+use heeler_model::{JobId, Milli, Placement, Reason, Reservation, Slots, Span, TenantId, Time};
+use std::collections::BTreeMap;
+
+/// What the tenants of a job with a reservation will have left of their limits when it starts.
+pub(super) struct Slack {
+    job: JobId,
+    starts: Time,
+    left: BTreeMap<TenantId, i64>,
+}
 
 /// Takes whole GPUs out of sight while others are placed.
 const WHOLE: Grip = Grip { share: Milli::WHOLE, gpu_memory_mb: 0, cpu_milli: 0, memory_mb: 0 };
@@ -24,6 +32,7 @@ impl<'a> Walk<'a> {
     ) -> Result<Placement, Reason> {
         let now = self.now();
         let until = now + self.estimate(job);
+        self.leaves_slack(job, want, until)?;
         let savepoint = self.draft.savepoint();
         self.hide_reserved(now, until);
         let found = self.pipe.parts.place.place(want, &self.draft, self.view);
@@ -41,12 +50,49 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Whether a job leaves the tenants of reserved jobs enough of their limits.
+    fn leaves_slack(&self, job: &Job, want: &Want, until: Time) -> Result<(), Reason> {
+        for slack in self.slacks.iter().filter(|slack| slack.starts < until) {
+            let mut tenants = self.view.tenants().lineage(job.spec.tenant);
+            if tenants.any(|t| slack.left.get(&t).is_some_and(|left| *left < want.milli())) {
+                let (job, starts) = (slack.job, slack.starts);
+                return Err(Reason::WouldDelay { job, starts, by: until.since(starts) });
+            }
+        }
+        Ok(())
+    }
+
+    /// A job that starts takes its part of what reserved jobs' tenants have left.
+    pub(super) fn take_slack(&mut self, job: &Job, milli: i64) {
+        if self.slacks.is_empty() {
+            return;
+        }
+        let until = self.now() + self.estimate(job);
+        for slack in self.slacks.iter_mut().filter(|slack| slack.starts < until) {
+            for tenant in self.view.tenants().lineage(job.spec.tenant) {
+                if let Some(left) = slack.left.get_mut(&tenant) {
+                    *left -= milli;
+                }
+            }
+        }
+    }
+
     /// Claim what is free of the GPUs reserved at some time in `from..until`.
     fn hide_reserved(&mut self, from: Time, until: Time) {
         for (node, slots) in self.calendar.taken(from, until) {
-            let free = self.draft.unused(node).and(slots);
-            if !free.is_empty() && self.draft.is_up(node) {
-                self.draft.claim(&Placement::on(node, free), WHOLE);
+            if !self.draft.is_up(node) {
+                continue;
+            }
+            let unused = self.draft.unused(node).and(slots);
+            if !unused.is_empty() {
+                self.draft.claim(&Placement::on(node, unused), WHOLE);
+            }
+            for slot in slots.without(unused).iter() {
+                let left = self.draft.left_of(node, slot);
+                if left > 0 {
+                    let rest = Grip { share: Milli(left), ..WHOLE };
+                    self.draft.claim(&Placement::on(node, Slots::one(slot)), rest);
+                }
             }
         }
     }
@@ -55,45 +101,78 @@ impl<'a> Walk<'a> {
     /// end.
     pub(super) fn reserve(&mut self, job: &Job, wants: &Wants) {
         let Some(want) = wants.first() else { return };
-        let length = self.estimate(job);
         let savepoint = self.draft.savepoint();
+        let found = self.first_start(job, want);
+        self.draft.back_to(savepoint);
+        if let Some((reservation, slack)) = found {
+            self.calendar.reserve(reservation);
+            self.slacks.push(slack);
+        }
+    }
+
+    /// Release what ends, in order, until the job fits.
+    fn first_start(&mut self, job: &Job, want: &Want) -> Option<(Reservation, Slack)> {
+        let length = self.estimate(job);
+        let mut left = self.left_of_limits(job, want);
         // Running jobs are sorted by their ends already; only what this plan adds is not.
         let mut added = self.added_ends();
         added.sort_unstable();
         let running = self.pipe.ends.iter().map(|(end, job)| (*end, Some(*job)));
         let mut ends = merge(running, added.into_iter()).peekable();
-        let mut found = None;
         while let Some((end, ending)) = ends.next() {
             if let Some(ending) = ending {
-                let other = self.view.state().job(ending);
-                if let Some(placement) = self.placement_of(other) {
-                    self.draft.release(&placement, Walk::grip(other));
-                }
+                self.release_for(ending, &mut left);
             }
             // All that ends together is released before anybody looks.
             let last = ends.peek().is_none_or(|(next, _)| *next > end);
-            let whole = want.demand.share.is_whole();
-            if !last || end == Time::MAX || (whole && self.free_for(want) < want.gpus) {
+            let count = self.draft.free_of(want.demand.kinds);
+            let too_few = want.demand.share.is_whole() && count < want.gpus;
+            let over = left.values().any(|left| *left < 0);
+            if !last || end == Time::MAX || too_few || over {
                 continue;
             }
             let inner = self.draft.savepoint();
             self.hide_reserved(end, end + length);
-            let placed = self.pipe.parts.place.place(want, &self.draft, self.view);
+            // Rather the GPUs it was promised before, so that a promise does not wander.
+            let before = self.view.state().reservations().iter().find(|r| r.job == job.id);
+            let before = before.map(|r| &r.placement).filter(|p| p.gpus() == want.gpus);
+            let grip = Grip::from(&want.demand);
+            let placed = match before.filter(|p| self.draft.has_room_for(p, grip)) {
+                Some(placement) => Ok(placement.clone()),
+                None => self.pipe.parts.place.place(want, &self.draft, self.view),
+            };
             self.draft.back_to(inner);
             if let Ok(placement) = placed {
-                let (job, from) = (job.id, end.max(self.now()));
-                found = Some(Reservation { job, from, until: from + length, placement });
-                break;
+                let from = end.max(self.now());
+                let until = from + length;
+                let slack = Slack { job: job.id, starts: from, left };
+                return Some((Reservation { job: job.id, from, until, placement }, slack));
             }
         }
-        self.draft.back_to(savepoint);
-        if let Some(reservation) = found {
-            self.calendar.reserve(reservation);
-        }
+        None
     }
 
-    fn free_for(&self, want: &Want) -> u32 {
-        self.draft.free_of(want.demand.kinds)
+    /// What a job's tenants would have left of their limits if it started now.
+    fn left_of_limits(&self, job: &Job, want: &Want) -> BTreeMap<TenantId, i64> {
+        let tenants = self.view.tenants();
+        let left = |tenant| {
+            let limit = i64::from(tenants.spec(tenant).limit?) * 1000;
+            let used = tenants.usage(tenant).milli as i64 + self.extra(tenant);
+            Some((tenant, limit - used - want.milli()))
+        };
+        tenants.lineage(job.spec.tenant).filter_map(left).collect()
+    }
+
+    fn release_for(&mut self, ending: JobId, left: &mut BTreeMap<TenantId, i64>) {
+        let other = self.view.state().job(ending);
+        let Some(placement) = self.placement_of(other) else { return };
+        let grip = Walk::grip(other);
+        self.draft.release(&placement, grip);
+        for tenant in self.view.tenants().lineage(other.spec.tenant) {
+            if let Some(left) = left.get_mut(&tenant) {
+                *left += i64::from(placement.gpus()) * i64::from(grip.share.0);
+            }
+        }
     }
 
     /// When GPUs come free that the queue does not know of: those of jobs that this plan starts, and

@@ -1,15 +1,17 @@
 //! Making room: take GPUs from running jobs, as few as will do, and never for nothing.
 
+use super::Preempt;
 use super::memo::Vain;
 use super::queue::Rank;
+use super::room::{Relief, Room, keep_largest};
 use super::walk::Walk;
-use super::{Pipeline, Preempt};
-use crate::fleet::{Draft, Grip};
+use crate::fleet::Grip;
 use crate::state::Job;
 use crate::traits::{Needs, Want, Wants};
-use crate::view::View;
-use heeler_model::{Assignment, JobId, NodeId, Placement, Reason, Run, Stop, TenantId};
-use std::collections::{BTreeMap, BTreeSet};
+use heeler_model::{
+    Assignment, Demand, JobId, KindSet, NodeId, Placement, Reason, Run, Stop, TenantId,
+};
+use std::collections::BTreeSet;
 
 /// At most so many jobs are looked at to make room for one: a backstop against going through a
 /// whole cluster for a job that is kept out by fragments, not a tuning knob.
@@ -24,14 +26,6 @@ enum From {
     OverQuota,
     /// Jobs larger than they must be; they shrink.
     Large,
-}
-
-/// A job that gives way, and what it keeps.
-struct Relief<'a> {
-    rank: Rank,
-    job: &'a Job,
-    old: Placement,
-    new: Option<Placement>,
 }
 
 impl<'a> Walk<'a> {
@@ -55,58 +49,149 @@ impl<'a> Walk<'a> {
     }
 
     fn relieve(&mut self, job: &'a Job, want: &Want, from: From) -> bool {
-        let needs = self.pipe.parts.place.needs(want, &self.draft);
-        let last = self.last_attempt(job, from);
-        if let Some((vain, _)) = &last
-            && needs == Needs::Count
-            && self.pipe.memo.reseated_since(vain.reseated).is_empty()
-            && self.view.touched().released_ever() - vain.released < u64::from(vain.missing)
+        let Some(gone) = self.make_room_within_limits(job, want, from) else { return false };
+        if !gone.is_empty()
+            && let Some(placement) = self.fits(job, want)
         {
-            return false;
+            self.settle(job, want, placement, gone);
+            return true;
         }
-        let mut room = Room::new(needs, want, &self.draft);
-        let others = match (last, needs) {
-            // Nodes that were not free enough and have not changed are not free enough now.
-            (Some((vain, mut changed)), Needs::OneNode | Needs::WholeNodes) => {
-                changed.extend(vain.ready);
-                Box::new(self.only_on(&changed).into_iter())
-            }
-            _ => self.everybody(from),
-        };
+        let (mut rooms, others) = self.rooms(job, want, from);
         for other in others {
             if matches!(from, From::Behind(rank) if other <= rank) {
                 break;
             }
-            let Some(relief) = self.relief(other, want, from, &room) else { continue };
-            if !room.add(relief, &self.draft) {
+            let Some(on) = self.placement_of(self.view.state().job(other.job)) else { continue };
+            let Some(kind) = on.slices().first().map(|s| self.draft.kind_of(s.node)) else {
+                continue;
+            };
+            let Some(index) = rooms.iter().position(|room| room.kind == kind) else { continue };
+            let is_gone = gone.iter().any(|relief| relief.rank == other);
+            let relief = self.relief(other, from, &rooms).filter(|_| !is_gone);
+            if !relief.is_some_and(|relief| rooms[index].add(relief, &self.draft)) {
                 continue;
             }
-            let savepoint = self.draft.savepoint();
-            for relief in room.useful() {
-                self.give_way(relief);
-            }
-            if let Some(placement) = self.fits(want) {
-                self.settle(job, want, placement, room.into_useful());
+            if let Some(placement) = self.try_out(job, &rooms[index]) {
+                let room = rooms.swap_remove(index);
+                let want = room.want;
+                let reliefs = gone.into_iter().chain(room.into_useful()).collect();
+                self.settle(job, &want, placement, reliefs);
                 return true;
             }
-            self.draft.back_to(savepoint);
+        }
+        for relief in gone.iter().rev() {
+            self.come_back(relief);
         }
         if let From::Behind(rank) = from
             && self.pipe.is_settled(self.view)
         {
-            self.pipe.memo.remember(job.id, room.in_vain(rank, self.pipe, self.view));
+            for room in rooms {
+                let kinds = room.want.demand.kinds;
+                let vain = room.in_vain(rank, self.pipe, self.view);
+                self.pipe.memo.remember(job.id, kinds, vain);
+            }
         }
         false
     }
 
+    /// Whether a job fits if everybody useful gives way. If it does, they have.
+    fn try_out(&mut self, job: &Job, room: &Room<'a>) -> Option<Placement> {
+        for relief in room.useful() {
+            self.give_way(relief);
+        }
+        let placement = self.fits(job, &room.want);
+        if placement.is_none() {
+            for relief in room.useful() {
+                self.come_back(relief);
+            }
+        }
+        placement
+    }
+
+    /// Where room could be made, kind by kind (what has to be free differs with the size of the
+    /// nodes), and by whom, last first.
+    fn rooms(
+        &self,
+        job: &Job,
+        want: &Want,
+        from: From,
+    ) -> (Vec<Room<'a>>, Box<dyn Iterator<Item = Rank> + 'a>) {
+        let mut rooms = Vec::new();
+        let mut nodes = Some(BTreeSet::new());
+        for kind in want.demand.kinds.iter(self.draft.cluster().kinds.len()) {
+            let demand = Demand { kinds: KindSet::only(kind), ..want.demand };
+            let want = Want { demand, ..*want };
+            let needs = self.pipe.parts.place.needs(&want, &self.draft);
+            let last = self.last_attempt(job, &want, from);
+            if last.as_ref().is_some_and(|(vain, changed)| self.is_vain(needs, vain, changed)) {
+                continue;
+            }
+            // Nodes that were not free enough and have not changed are not free enough now.
+            match (last, &mut nodes, needs) {
+                (Some((_, changed)), Some(nodes), Needs::OneNode) => nodes.extend(changed),
+                _ => nodes = None,
+            }
+            rooms.push(Room::new(needs, kind, &want, &self.draft));
+        }
+        let others: Box<dyn Iterator<Item = Rank> + 'a> = match nodes {
+            Some(nodes) => Box::new(self.only_on(&nodes).into_iter()),
+            None => self.everybody(from),
+        };
+        (rooms, others)
+    }
+
+    /// Whether a new attempt must fail as the last did, going by numbers alone.
+    fn is_vain(&self, needs: Needs, vain: &Vain, changed: &BTreeSet<NodeId>) -> bool {
+        let reseated = self.pipe.memo.reseated_since(vain.reseated);
+        // GPUs that came free since, and those that this plan takes away from somebody.
+        let state = self.view.state();
+        let taken = |id: &JobId| state.job(*id).assignment.as_ref().map_or(0, Assignment::gpus);
+        let planned: u32 = self.planned.keys().map(taken).sum();
+        let released = self.view.touched().released_ever() - vain.released + u64::from(planned);
+        needs != Needs::OneNode
+            && reseated.is_empty()
+            && (released < u64::from(vain.missing) || changed.is_empty())
+    }
+
+    /// Where a tenant's limit is in the way, jobs behind of that tenant give way first. None if
+    /// that does not help.
+    fn make_room_within_limits(
+        &mut self,
+        job: &'a Job,
+        want: &Want,
+        from: From,
+    ) -> Option<Vec<Relief<'a>>> {
+        let mut gone: Vec<Relief<'a>> = Vec::new();
+        let milli = want.milli();
+        while let Err(Reason::OverLimit { tenant, .. }) = self.within_limits(job, milli) {
+            let From::Behind(rank) = from else { return None };
+            let state = self.view.state();
+            let next = self.everybody(from).take_while(|other| *other > rank).find_map(|other| {
+                let mut lineage = state.tenants().lineage(state.job(other.job).spec.tenant);
+                let counts = lineage.any(|t| t == tenant);
+                let fresh = gone.iter().all(|relief| relief.rank != other);
+                (counts && fresh).then(|| self.relief(other, from, &[])).flatten()
+            });
+            let Some(relief) = next else {
+                for relief in gone.iter().rev() {
+                    self.come_back(relief);
+                }
+                return None;
+            };
+            self.give_way(&relief);
+            gone.push(relief);
+        }
+        Some(gone)
+    }
+
     /// The last attempt to make room for a job, if it is still worth something, and the nodes on
     /// which something has changed since.
-    fn last_attempt(&self, job: &Job, from: From) -> Option<(Vain, BTreeSet<NodeId>)> {
+    fn last_attempt(&self, job: &Job, want: &Want, from: From) -> Option<(Vain, BTreeSet<NodeId>)> {
         let From::Behind(rank) = from else { return None };
         if !self.pipe.is_settled(self.view) {
             return None;
         }
-        let vain = self.pipe.memo.recall(job.id, rank)?;
+        let vain = self.pipe.memo.recall(job.id, want.demand.kinds, rank)?;
         let touched = self.view.touched().since(vain.touched)?;
         let reseated = self.pipe.memo.reseated_since(vain.reseated);
         let mut changed: BTreeSet<NodeId> = touched.iter().chain(reseated).copied().collect();
@@ -145,7 +230,7 @@ impl<'a> Walk<'a> {
     }
 
     /// What a running job could give, if it may be disturbed at all.
-    fn relief(&self, other: Rank, want: &Want, from: From, room: &Room<'a>) -> Option<Relief<'a>> {
+    fn relief(&self, other: Rank, from: From, rooms: &[Room<'a>]) -> Option<Relief<'a>> {
         let job = self.view.state().job(other.job);
         let leased = job.lease.is_some_and(|until| until > self.now());
         let starts = !job.is_placed() && from == From::Large;
@@ -153,15 +238,12 @@ impl<'a> Walk<'a> {
             return None;
         }
         let old = self.placement_of(job)?;
-        let kind = self.draft.kind_of(old.slices().first()?.node);
-        if !want.demand.kinds.contains(kind) {
-            return None;
-        }
         let new = match from {
             From::Behind(_) => None,
             From::OverQuota => {
-                let given = room.given.get(&job.spec.tenant).copied().unwrap_or(0);
-                if self.excess(job.spec.tenant) <= given {
+                let tenant = job.spec.tenant;
+                let given = rooms.iter().filter_map(|room| room.given.get(&tenant)).sum();
+                if self.excess(tenant) <= given {
                     return None;
                 }
                 None
@@ -181,6 +263,7 @@ impl<'a> Walk<'a> {
         if let Some(new) = &relief.new {
             self.draft.claim(new, grip);
         }
+        self.count(relief.job, -relief.given());
     }
 
     fn come_back(&mut self, relief: &Relief<'a>) {
@@ -189,23 +272,34 @@ impl<'a> Walk<'a> {
             self.draft.release(new, grip);
         }
         self.draft.claim(&relief.old, grip);
+        self.count(relief.job, relief.given());
     }
 
-    fn fits(&self, want: &Want) -> Option<Placement> {
+    /// Where a job would fit now, if its tenants' limits allow it.
+    pub(super) fn fits(&self, job: &Job, want: &Want) -> Option<Placement> {
+        let milli = want.milli();
         let count = self.draft.free_of(want.demand.kinds);
         if want.demand.share.is_whole() && count < want.gpus {
             return None;
         }
+        self.within_limits(job, milli).ok()?;
         self.pipe.parts.place.place(want, &self.draft, self.view).ok()
     }
 
     /// Everybody who need not give way after all comes back, those first in order first. The
     /// others stop or shrink, and may run elsewhere when their turn comes.
-    fn settle(&mut self, job: &'a Job, want: &Want, mut fit: Placement, reliefs: Vec<Relief<'a>>) {
+    fn settle(
+        &mut self,
+        job: &'a Job,
+        want: &Want,
+        mut fit: Placement,
+        mut reliefs: Vec<Relief<'a>>,
+    ) {
         let mut given: Vec<Relief<'a>> = Vec::new();
-        for relief in reliefs.into_iter().rev() {
+        reliefs.sort_by_key(|relief| relief.rank);
+        for relief in reliefs {
             self.come_back(&relief);
-            match self.fits(want) {
+            match self.fits(job, want) {
                 Some(placement) => fit = placement,
                 None => {
                     self.give_way(&relief);
@@ -214,7 +308,6 @@ impl<'a> Walk<'a> {
             }
         }
         for relief in given {
-            self.count(relief.job, -relief.given());
             self.planned.insert(relief.job.id, relief.new.clone());
             match relief.new {
                 None => {
@@ -237,47 +330,7 @@ impl<'a> Walk<'a> {
             }
         }
         self.start(job, want, fit);
-    }
-
-    /// A job that lost its GPUs and found others later in the walk need not move at all if those who
-    /// took its GPUs can be placed elsewhere, now that it is known who stops.
-    pub(super) fn spare_moves(&mut self) {
-        let state = self.view.state();
-        let moves = |run: &Run| state.job(run.job).is_placed();
-        if self.pipe.parts.resize.is_some() || !self.plan.run.iter().any(moves) {
-            return;
-        }
-        self.draft.back_to_start();
-        for stop in &self.plan.stop {
-            let job = state.job(stop.job);
-            let placement = &job.assignment.as_ref().expect("a stopped job is placed").placement;
-            self.draft.release(placement, Walk::grip(job));
-        }
-        let mut runs = Vec::new();
-        for run in self.plan.run.iter().filter(|run| !moves(run)) {
-            let job = state.job(run.job);
-            let demand = job.spec.demand;
-            let want = Want { gpus: run.assignment.gpus(), demand, skewed: job.spec.skewed };
-            let Some(placement) = self.fits(&want) else { return };
-            self.draft.claim(&placement, Grip::from(&demand));
-            runs.push(Run { assignment: want.met_by(placement), ..run.clone() });
-        }
-        // Who stops now stops for whoever has the GPUs; those whose GPUs nobody has stay.
-        let mut stops = Vec::new();
-        for stop in &self.plan.stop {
-            let job = state.job(stop.job);
-            let placement = &job.assignment.as_ref().expect("a stopped job is placed").placement;
-            let by = runs.iter().find(|run| run.assignment.placement.meets(placement));
-            if let Some(run) = by {
-                stops.push(Stop { reason: Reason::Displaced { by: run.job }, ..*stop });
-            } else if self.draft.has_room_for(placement, Walk::grip(job)) {
-                self.draft.claim(placement, Walk::grip(job));
-            } else {
-                return;
-            }
-        }
-        self.plan.run = runs;
-        self.plan.stop = stops;
+        self.ask_again();
     }
 
     /// Thousandths of GPUs a tenant would use beyond its quota if this plan were carried out.
@@ -288,7 +341,7 @@ impl<'a> Walk<'a> {
     }
 
     fn is_within_quota(&self, job: &Job, want: &Want) -> bool {
-        let need = i64::from(want.gpus) * i64::from(want.demand.share.0);
+        let need = want.milli();
         let tenant = job.spec.tenant;
         self.view.tenants().spec(tenant).quota.is_some() && self.excess(tenant) + need <= 0
     }
@@ -298,121 +351,4 @@ impl<'a> Walk<'a> {
         let share = job.assignment.as_ref().map_or(job.spec.demand.share, |a| a.share);
         Grip { share, ..Grip::from(&job.spec.demand) }
     }
-}
-
-/// Room that would come free if some jobs gave way, counted where it helps.
-struct Room<'a> {
-    needs: Needs,
-    gpus: u32,
-    reliefs: Vec<Relief<'a>>,
-    /// What they give, by tenant.
-    given: BTreeMap<TenantId, i64>,
-    /// GPUs that would come free beside those that are, by node.
-    gain: BTreeMap<NodeId, u32>,
-    /// All GPUs that are or would come free.
-    total: u32,
-    /// Nodes that would be as free as needed.
-    ready: BTreeSet<NodeId>,
-    /// Nodes that are wholly free already.
-    idle: u32,
-}
-
-impl<'a> Room<'a> {
-    fn new(needs: Needs, want: &Want, draft: &Draft) -> Room<'a> {
-        let kinds = want.demand.kinds;
-        let count = |kind| draft.idle_nodes(kind, None).count() as u32;
-        let idle = match needs {
-            Needs::Count | Needs::OneNode => 0,
-            Needs::WholeNodes => kinds.iter(draft.cluster().kinds.len()).map(count).sum(),
-        };
-        Room {
-            needs,
-            gpus: want.gpus,
-            reliefs: Vec::new(),
-            given: BTreeMap::new(),
-            gain: BTreeMap::new(),
-            total: draft.free_of(kinds),
-            ready: BTreeSet::new(),
-            idle,
-        }
-    }
-
-    /// Count what a job could give. Says whether the want might fit now.
-    fn add(&mut self, relief: Relief<'a>, draft: &Draft) -> bool {
-        *self.given.entry(relief.job.spec.tenant).or_default() += relief.given();
-        let whole_gpus = Walk::grip(relief.job).share.is_whole();
-        self.total += relief.old.gpus() - relief.new.as_ref().map_or(0, Placement::gpus);
-        let mut helps = match self.needs {
-            Needs::Count => self.total >= self.gpus || !whole_gpus,
-            Needs::OneNode | Needs::WholeNodes => false,
-        };
-        for slice in relief.old.slices().iter().filter(|_| self.needs != Needs::Count && whole_gpus)
-        {
-            let kept = relief.new.as_ref().map_or(0, |new| on_node(new, slice.node));
-            let gain = self.gain.entry(slice.node).or_default();
-            *gain += slice.slots.count() - kept;
-            let free = draft.unused(slice.node).count() + *gain;
-            let node = draft.cluster().nodes[slice.node.index()].gpus;
-            let enough = if self.needs == Needs::OneNode { self.gpus } else { node };
-            if free >= enough {
-                self.ready.insert(slice.node);
-                let nodes = self.idle + self.ready.len() as u32;
-                helps |= self.needs == Needs::OneNode || (nodes + 1) * node > self.gpus;
-            }
-        }
-        self.reliefs.push(relief);
-        helps
-    }
-
-    /// Whether it helps to free a job's GPUs.
-    fn is_useful(&self, relief: &Relief<'a>) -> bool {
-        let ready = |slice: &heeler_model::Slice| self.ready.contains(&slice.node);
-        self.needs == Needs::Count || relief.old.slices().iter().any(ready)
-    }
-
-    fn useful(&self) -> impl Iterator<Item = &Relief<'a>> {
-        self.reliefs.iter().filter(|relief| self.is_useful(relief))
-    }
-
-    fn into_useful(mut self) -> Vec<Relief<'a>> {
-        let reliefs = std::mem::take(&mut self.reliefs);
-        reliefs.into_iter().filter(|relief| self.is_useful(relief)).collect()
-    }
-
-    fn in_vain(self, rank: Rank, pipe: &Pipeline, view: &View) -> Vain {
-        Vain {
-            rank,
-            ready: self.ready,
-            missing: self.gpus.saturating_sub(self.total),
-            touched: view.touched().end(),
-            reseated: pipe.memo.reseated_end(),
-            released: view.touched().released_ever(),
-        }
-    }
-}
-
-/// GPUs of a placement on one node.
-fn on_node(placement: &Placement, node: NodeId) -> u32 {
-    let here = placement.slices().iter().find(|slice| slice.node == node);
-    here.map_or(0, |slice| slice.slots.count())
-}
-
-impl Relief<'_> {
-    /// Thousandths of GPUs it gives.
-    fn given(&self) -> i64 {
-        let kept = self.new.as_ref().map_or(0, Placement::gpus);
-        i64::from(self.old.gpus() - kept) * i64::from(Walk::grip(self.job).share.0)
-    }
-}
-
-/// The part of a placement that keeps so many GPUs on as few nodes as possible.
-fn keep_largest(placement: &Placement, gpus: u32) -> Placement {
-    let mut slices = placement.slices().to_vec();
-    slices.sort_by_key(|slice| (std::cmp::Reverse(slice.slots.count()), slice.node));
-    let mut left = gpus;
-    for slice in &mut slices {
-        slice.slots = slice.slots.lowest(left.min(slice.slots.count()));
-        left -= slice.slots.count();
-    }
-    Placement::new(slices.into_iter().filter(|slice| !slice.slots.is_empty()).collect())
 }

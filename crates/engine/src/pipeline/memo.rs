@@ -3,17 +3,15 @@
 //! this changes nothing but the time a plan takes.
 
 use super::queue::Rank;
-use heeler_model::{JobId, NodeId};
+use heeler_model::{JobId, KindSet, NodeId};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// An attempt to make room that failed.
 #[derive(Clone, Debug)]
 pub(super) struct Vain {
     /// The job's rank at that time.
     pub(super) rank: Rank,
-    /// Nodes that would have been free enough, though they were too few.
-    pub(super) ready: BTreeSet<NodeId>,
     /// GPUs that were missing, where only their number counts.
     pub(super) missing: u32,
     /// Where the logs of changes ended.
@@ -22,26 +20,30 @@ pub(super) struct Vain {
     pub(super) released: u64,
 }
 
-/// Attempts that failed, by job.
+/// Attempts that failed, by job and kinds of GPU.
 #[derive(Debug, Default)]
 pub(super) struct Memo {
-    vain: RefCell<BTreeMap<JobId, Vain>>,
+    vain: RefCell<BTreeMap<(JobId, KindSet), Vain>>,
     /// Nodes with running jobs whose rank has changed.
     reseated: Vec<NodeId>,
 }
 
 impl Memo {
     /// The last attempt for a job, if its rank is still the same.
-    pub(super) fn recall(&self, job: JobId, rank: Rank) -> Option<Vain> {
-        self.vain.borrow().get(&job).filter(|vain| vain.rank == rank).cloned()
+    pub(super) fn recall(&self, job: JobId, kinds: KindSet, rank: Rank) -> Option<Vain> {
+        self.vain.borrow().get(&(job, kinds)).filter(|vain| vain.rank == rank).cloned()
     }
 
-    pub(super) fn remember(&self, job: JobId, vain: Vain) {
-        self.vain.borrow_mut().insert(job, vain);
+    pub(super) fn remember(&self, job: JobId, kinds: KindSet, vain: Vain) {
+        self.vain.borrow_mut().insert((job, kinds), vain);
     }
 
     pub(super) fn forget(&mut self, job: JobId) {
-        self.vain.get_mut().remove(&job);
+        let vain = self.vain.get_mut();
+        while let Some((key, _)) = vain.range((job, KindSet::NONE)..=(job, KindSet::ANY)).next() {
+            let key = *key;
+            vain.remove(&key);
+        }
     }
 
     pub(super) fn forget_all(&mut self) {

@@ -6,6 +6,8 @@ mod elastic;
 mod evict;
 mod memo;
 mod queue;
+mod room;
+mod spare;
 mod walk;
 
 use crate::rules::{Crossing, RoundClock, Ties};
@@ -156,7 +158,10 @@ impl Pipeline {
 
     /// Whether nobody's rank gets worse by itself, so that what was in vain stays in vain.
     fn is_settled(&self, view: &View) -> bool {
-        view.rules().ties == Ties::Submitted && self.leases.is_empty() && !self.queue.any_rises()
+        view.rules().ties == Ties::Submitted
+            && self.leases.is_empty()
+            && !view.tenants().have_limits()
+            && !self.queue.any_rises()
     }
 
     fn class_key(&self, job: &Job, view: &View) -> ClassKey {
@@ -219,7 +224,7 @@ impl Pipeline {
         };
         let Some(job) = view.jobs().get(id) else { return };
         let end = job.is_placed().then(|| match predict.left(job, view) {
-            Some(left) => view.now() + left,
+            Some(left) => job.progress.from.max(view.now()) + left,
             None => Time::MAX,
         });
         set_timer(&mut self.ends, &mut self.end_of, view.jobs().place(id), id, end);

@@ -2,6 +2,7 @@
 //! dropped as soon as its first does not fit, so the walk costs what it starts plus one look at
 //! each class, however long the queue is.
 
+use super::backfill::Slack;
 use super::queue::{Rank, Seat};
 use super::{Fit, Pipeline, Preempt};
 use crate::calendar::Calendar;
@@ -9,7 +10,7 @@ use crate::fleet::{Draft, Grip};
 use crate::state::Job;
 use crate::traits::{Door, Want};
 use crate::view::View;
-use heeler_model::{JobId, Placement, Plan, Reason, Run, Span, TenantId, Time, Wait};
+use heeler_model::{JobId, Placement, Plan, Reason, Run, Span, TenantId, Tier, Time, Wait};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, btree_set};
 
@@ -22,6 +23,9 @@ enum Source {
 
 type Candidate = Reverse<(i64, Rank, Source)>;
 
+/// A plan is gone over at most so often again after moves were spared.
+const SPARED_MAX: u32 = 3;
+
 /// A decision in the making.
 pub(super) struct Walk<'a> {
     pub(super) pipe: &'a Pipeline,
@@ -30,6 +34,7 @@ pub(super) struct Walk<'a> {
     pub(super) door: Option<Box<dyn Door + 'a>>,
     pub(super) plan: Plan,
     pub(super) calendar: Calendar,
+    pub(super) slacks: Vec<Slack>,
     /// Jobs this plan has moved, stopped or started: where they would be now.
     pub(super) planned: BTreeMap<JobId, Option<Placement>>,
     /// Jobs this plan starts, in the order it does.
@@ -40,6 +45,8 @@ pub(super) struct Walk<'a> {
     blocked: BTreeMap<usize, Reason>,
     /// What the plan gives to each tenant, where the order asks.
     extra_milli: BTreeMap<TenantId, i64>,
+    /// Candidates that were not allowed, until somebody of their tenant gives way.
+    refused: Vec<Candidate>,
     first_blocked: Option<JobId>,
     ahead: u32,
 }
@@ -60,12 +67,14 @@ impl<'a> Walk<'a> {
             door,
             plan: Plan::none(),
             calendar: Calendar::default(),
+            slacks: Vec::new(),
             planned: BTreeMap::new(),
             started: Vec::new(),
             classes: Vec::new(),
             heap: BinaryHeap::new(),
             blocked: BTreeMap::new(),
             extra_milli: BTreeMap::new(),
+            refused: Vec::new(),
             first_blocked: None,
             ahead: 0,
         }
@@ -73,31 +82,52 @@ impl<'a> Walk<'a> {
 
     pub(super) fn plan(mut self) -> Plan {
         if self.pipe.queue.waiting() > 0 {
-            self.classes = self.pipe.queue.waiting_classes().collect();
-            for class in 0..self.classes.len() {
-                self.advance(class);
-            }
-            while let Some(Reverse((rank_of_tenant, rank, source))) = self.heap.pop() {
-                let job = self.view.job(rank.job);
-                // The tenant may have been given something since this entry was made.
-                let current = self.tenant_rank(job);
-                if current > rank_of_tenant {
-                    self.heap.push(Reverse((current, rank, source)));
-                    continue;
-                }
-                if !self.consider(job, rank, source) {
-                    break;
-                }
-            }
+            self.walk();
         }
-        if self.pipe.parts.resize.is_some() && self.first_blocked.is_none() {
+        // Where a move was spared, somebody may fit who did not before.
+        for _ in 0..SPARED_MAX {
+            if self.pipe.parts.preempt == Preempt::Never || !self.spare_moves() {
+                break;
+            }
+            self.plan.wait.clear();
+            self.walk();
+        }
+        let nobody_waits = self.plan.wait.is_empty() && self.plan.stop.is_empty();
+        if self.pipe.parts.resize.is_some() && nobody_waits {
             self.grow();
-        }
-        if self.pipe.parts.preempt != Preempt::Never {
-            self.spare_moves();
         }
         self.plan.reserve = self.calendar.into_reservations();
         self.plan
+    }
+
+    /// Go through those who wait, in order.
+    fn walk(&mut self) {
+        self.classes = self.pipe.queue.waiting_classes().collect();
+        self.blocked.clear();
+        self.heap.clear();
+        self.refused.clear();
+        self.first_blocked = None;
+        self.ahead = 0;
+        for class in 0..self.classes.len() {
+            self.advance(class);
+        }
+        for stop in self.plan.stop.clone() {
+            let rank = self.pipe.queue.rank_of(self.view.jobs(), stop.job, self.view.now());
+            let job = self.view.state().job(stop.job);
+            self.put_back(job, rank.expect("a stopped job was running"));
+        }
+        while let Some(Reverse((rank_of_tenant, rank, source))) = self.heap.pop() {
+            let job = self.view.job(rank.job);
+            // The tenant may have been given something since this entry was made.
+            let current = self.tenant_rank(job);
+            if current > rank_of_tenant {
+                self.heap.push(Reverse((current, rank, source)));
+                continue;
+            }
+            if !self.consider(job, rank, source) {
+                break;
+            }
+        }
     }
 
     /// Look at one candidate. Says whether to go on.
@@ -124,8 +154,14 @@ impl<'a> Walk<'a> {
         if source != Source::Evicted {
             self.plan.wait.push(Wait { job: job.id, reason });
         }
-        self.first_blocked.get_or_insert(job.id);
-        self.ahead += 1;
+        let refused = reason.tier() == Tier::NotAllowed;
+        if refused {
+            // Somebody who may not run is in nobody's way.
+            self.refused.push(Reverse((self.tenant_rank(job), rank, source)));
+        } else {
+            self.first_blocked.get_or_insert(job.id);
+            self.ahead += 1;
+        }
         if let Source::Class(class) = source {
             // The rest of the class fares no better, unless how long they run matters.
             let alike = !matches!(reason, Reason::WouldDelay { .. });
@@ -138,7 +174,7 @@ impl<'a> Walk<'a> {
                 self.advance(class);
             }
         }
-        self.pipe.parts.fit != Fit::Strict || self.view.wants_all_verdicts()
+        refused || self.pipe.parts.fit != Fit::Strict || self.view.wants_all_verdicts()
     }
 
     /// In a strict queue nobody passes the first job that does not fit.
@@ -160,14 +196,15 @@ impl<'a> Walk<'a> {
             }
         }
         let reason = first_reason.unwrap_or(Reason::NotEnoughFree { need: 0, free: 0 });
-        // No room can be made for one who may not enter, or whose turn is reserved for others.
-        let refused = reason.tier() != heeler_model::Tier::Turn;
-        if !refused && self.make_room(job, rank, &wants) {
+        // No room can be made for one who may not enter, unless it is made within its own tenant.
+        let refused = reason.tier() != Tier::Turn;
+        let by_limit = wants.iter().all(|want| self.within_limits(job, want.milli()).is_err());
+        if (!refused || by_limit) && self.make_room(job, rank, &wants) {
             return Outcome::Started;
         }
         if let Fit::Backfill { depth } = self.pipe.parts.fit
             && self.calendar.len() < depth as usize
-            && !refused
+            && (!refused || by_limit)
         {
             self.reserve(job, &wants);
         }
@@ -175,10 +212,9 @@ impl<'a> Walk<'a> {
     }
 
     fn try_want(&mut self, job: &Job, want: &Want) -> Result<Placement, Reason> {
-        let milli = u64::from(want.gpus) * u64::from(want.demand.share.0);
-        self.within_limits(job, milli as i64)?;
+        self.within_limits(job, want.milli())?;
         if let Some(door) = &mut self.door {
-            door.ask(job, milli)?;
+            door.ask(job, want.milli() as u64)?;
         }
         if self.calendar.is_empty() {
             self.pipe.parts.place.place(want, &self.draft, self.view)
@@ -197,6 +233,7 @@ impl<'a> Walk<'a> {
             door.entered(job, milli);
         }
         self.count(job, milli as i64);
+        self.take_slack(job, milli as i64);
         // A job that was stopped a moment ago may simply get its old place back.
         if job.assignment.as_ref() != Some(&assignment) {
             let lease = self.pipe.parts.preempt.lease();
@@ -231,6 +268,11 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Forget what this plan gives to tenants.
+    pub(super) fn forget_counts(&mut self) {
+        self.extra_milli.clear();
+    }
+
     /// What the plan has given to a tenant so far.
     pub(super) fn extra(&self, tenant: TenantId) -> i64 {
         self.extra_milli.get(&tenant).copied().unwrap_or(0)
@@ -246,10 +288,26 @@ impl<'a> Walk<'a> {
 
     /// The next job of a class becomes a candidate.
     fn advance(&mut self, class: usize) {
-        if let Some(seat) = self.classes[class].next() {
+        while let Some(seat) = self.classes[class].next() {
             let rank = seat.rank(0, self.view.now());
+            if self.started.iter().any(|started| started.job == rank.job) {
+                continue;
+            }
             let tenant = self.tenant_rank(self.view.job(rank.job));
             self.heap.push(Reverse((tenant, rank, Source::Class(class))));
+            return;
+        }
+    }
+
+    /// Somebody gave way, so that a tenant or a gate may have room for those who were refused.
+    pub(super) fn ask_again(&mut self) {
+        for candidate in std::mem::take(&mut self.refused) {
+            let Reverse((_, rank, source)) = candidate;
+            self.plan.wait.retain(|wait| wait.job != rank.job);
+            if let Source::Class(class) = source {
+                self.blocked.remove(&class);
+            }
+            self.heap.push(candidate);
         }
     }
 

@@ -14,7 +14,7 @@ pub use touched::Touched;
 use crate::fleet::{Draft, Fleet, Grip};
 use crate::rules::Rules;
 use heeler_model::{
-    Assignment, Cluster, Demand, Generation, JobId, JobSpec, NodeId, Placement, Reason,
+    Assignment, Cluster, Demand, Generation, JobId, JobSpec, KindSet, NodeId, Placement, Reason,
     Reservation, Tier, Time, Transition,
 };
 use smallvec::SmallVec;
@@ -33,8 +33,9 @@ pub struct State {
     pub(crate) tenants: Tenants,
     /// Demands by class, and back.
     demands: Vec<Demand>,
-    /// Why a demand can never be met, by class.
-    never: Vec<Option<Reason>>,
+    /// The most GPUs a demand could ever have and of which kinds, or why it can never be met, by
+    /// class.
+    ever: Vec<Result<(u32, KindSet), Reason>>,
     classes: BTreeMap<Demand, DemandId>,
     /// GPUs that jobs told to stop have not given back yet.
     pub(crate) clearing: BTreeMap<JobId, (Placement, Generation)>,
@@ -64,7 +65,7 @@ impl State {
             fleet: RefCell::new(Fleet::new(cluster)),
             jobs: JobTable::default(),
             demands: Vec::new(),
-            never: Vec::new(),
+            ever: Vec::new(),
             classes: BTreeMap::new(),
             clearing: BTreeMap::new(),
             held: BTreeMap::new(),
@@ -156,16 +157,26 @@ impl State {
         }
         let class = DemandId(self.demands.len() as u32);
         self.demands.push(*demand);
-        self.never.push(self.fleet.get_mut().could_ever(demand).err());
+        self.ever.push(self.fleet.get_mut().could_ever(demand));
         self.classes.insert(*demand, class);
         class
     }
 
     /// Enter a new job. Says whether it may be considered.
-    pub(crate) fn admit(&mut self, id: JobId, spec: JobSpec) -> bool {
+    pub(crate) fn admit(&mut self, id: JobId, mut spec: JobSpec) -> bool {
         assert!(!self.jobs.knows(id), "job numbers are used once and count up");
+        let asked = self.class_of(&spec.demand);
+        if let Ok((most, kinds)) = self.ever[asked.0 as usize] {
+            // Kinds that cannot serve it need not be tried, and an elastic job that asks for more
+            // than there is asks for the most it could have.
+            spec.demand.kinds = kinds;
+            let sizes = &mut spec.demand.sizes;
+            if most < sizes.asked {
+                sizes.asked = sizes.largest_up_to(most).unwrap_or(sizes.asked);
+            }
+        }
         let class = self.class_of(&spec.demand);
-        let never = self.never[class.0 as usize];
+        let never = self.ever[class.0 as usize].err();
         let mut job = Job::new(id, spec, self.now, class);
         let unfinished: Vec<JobId> = job
             .spec

@@ -5,7 +5,7 @@
 
 use super::{kinds, on_one_node, place_small, why_not};
 use heeler_engine::{Draft, Fleet, Grip, Needs, Pick, Place, View, Want};
-use heeler_model::{KindId, NodeId, Placement, RackId, Reach, Reason, Slice, Slots};
+use heeler_model::{KindId, NodeId, Placement, RackId, Reach, Reason, Slice};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
@@ -54,8 +54,9 @@ impl Place for Fit {
             return Needs::Count;
         }
         let kinds = want.demand.kinds.iter(fleet.cluster().kinds.len());
-        let largest = kinds.map(|kind| fleet.largest_node(kind)).max().unwrap_or(0);
-        if want.gpus <= largest { Needs::OneNode } else { Needs::WholeNodes }
+        let grip = Grip::from(&want.demand);
+        let most = kinds.map(|kind| fleet.most_ever(kind, grip)).max().unwrap_or(0);
+        if want.gpus <= most { Needs::OneNode } else { Needs::WholeNodes }
     }
 
     fn fork(&self) -> Box<dyn Place> {
@@ -65,7 +66,8 @@ impl Place for Fit {
 
 impl Fit {
     fn on_whole_nodes(&self, want: &Want, free: &Draft, kind: KindId) -> Option<Placement> {
-        if want.gpus <= free.largest_node(kind) || want.demand.reach == Reach::Node {
+        let most = free.most_ever(kind, Grip::from(&want.demand));
+        if want.gpus <= most || want.demand.reach == Reach::Node {
             return None;
         }
         if free.free_of(want.demand.kinds) < want.gpus {
@@ -98,13 +100,14 @@ impl Fit {
         let mut left = want.gpus;
         let mut slices: SmallVec<[Slice; 1]> = SmallVec::new();
         for node in free.idle_nodes(kind, rack) {
-            let gpus = nodes[node.index()].gpus;
-            if left == 0 || left < gpus {
+            // All its GPUs, or as many as its CPUs and memory can serve.
+            let room = free.room(node, grip);
+            if left == 0 || left < room {
                 break;
             }
-            if free.room(node, grip) == gpus {
-                slices.push(Slice { node, slots: free.unused(node) });
-                left -= gpus;
+            if room > 0 {
+                slices.push(Slice { node, slots: free.slots_for(node, room) });
+                left -= room;
             }
         }
         if left > 0 {
@@ -138,20 +141,29 @@ impl Fit {
 }
 
 /// Over the nodes that have most room, so that they are as few as possible.
-pub(super) fn scattered(want: &Want, free: &Draft, kind: KindId) -> Option<Placement> {
+fn scattered(want: &Want, free: &Draft, kind: KindId) -> Option<Placement> {
+    if want.demand.reach == Reach::Rack {
+        let racks = (0..free.cluster().racks.len() as u32).map(RackId);
+        return racks.into_iter().find_map(|rack| scattered_in(want, free, kind, Some(rack)));
+    }
+    scattered_in(want, free, kind, None)
+}
+
+fn scattered_in(
+    want: &Want,
+    free: &Draft,
+    kind: KindId,
+    rack: Option<RackId>,
+) -> Option<Placement> {
     let grip = Grip::from(&want.demand);
     let rack_of = |node: NodeId| free.cluster().nodes[node.index()].rack;
     let mut left = want.gpus;
-    let mut rack = None;
     let mut slices: SmallVec<[Slice; 1]> = SmallVec::new();
-    for node in free.nodes_by_most_unused(kind) {
-        if want.demand.reach == Reach::Rack && *rack.get_or_insert(rack_of(node)) != rack_of(node) {
-            continue;
-        }
+    let nodes = free.nodes_by_most_unused(kind);
+    for node in nodes.filter(|node| rack.is_none_or(|rack| rack_of(*node) == rack)) {
         let take = left.min(free.room(node, grip));
         if take > 0 {
-            let slots: Slots = free.slots_for(node, take);
-            slices.push(Slice { node, slots });
+            slices.push(Slice { node, slots: free.slots_for(node, take) });
             left -= take;
         }
         if left == 0 {

@@ -3,7 +3,8 @@
 
 use super::{Shares, kinds_by_name, rate};
 use heeler_engine::{Job, View};
-use heeler_model::KindSet;
+use heeler_model::{KindSet, TenantId};
+use std::collections::BTreeMap;
 
 /// First come, first served, on the best kind with room.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,8 +18,16 @@ impl Shares for BestKindFirst {
             free[kind.index()] = view.fleet().up_of(KindSet::only(*kind));
         }
         let mut rows = vec![vec![0.0; kinds.len()]; jobs.len()];
+        let mut used: BTreeMap<TenantId, i64> = BTreeMap::new();
+        let tenants = view.tenants();
         for (job, row) in jobs.iter().zip(&mut rows) {
             let gpus = job.spec.demand.asked();
+            // A job that may not run is in nobody's way.
+            let now_used = |tenant| used.get(&tenant).copied().unwrap_or(0);
+            let milli = i64::from(gpus) * i64::from(job.spec.demand.share.0);
+            if tenants.within_limits(job.spec.tenant, milli, now_used).is_err() {
+                continue;
+            }
             let has_room = |kind: &&heeler_model::KindId| free[kind.index()] >= gpus.max(1);
             let mut best = None;
             for kind in kinds.iter().filter(has_room) {
@@ -32,6 +41,9 @@ impl Shares for BestKindFirst {
             if rate > 0.0 {
                 row[kind.index()] = 1.0;
                 free[kind.index()] -= gpus;
+                for tenant in tenants.lineage(job.spec.tenant) {
+                    *used.entry(tenant).or_default() += milli;
+                }
             }
         }
         rows

@@ -10,7 +10,7 @@ pub use equal::EqualShares;
 pub use round_target::RoundTarget;
 
 use heeler_engine::{Job, View};
-use heeler_model::KindId;
+use heeler_model::{KindId, Reach};
 
 /// The part of the time each job should run on each kind of GPU, by kind.
 pub trait Shares: Send {
@@ -23,7 +23,10 @@ pub trait Shares: Send {
 
 /// The rate of a job on a kind of GPU: as measured, or nominal. Zero where it cannot run.
 fn rate(job: &Job, kind: KindId, view: &View) -> f64 {
-    if !job.spec.demand.kinds.contains(kind) {
+    let demand = &job.spec.demand;
+    let far =
+        demand.reach != Reach::Cluster && view.fleet().together_ever(kind, demand) < demand.asked();
+    if far || !demand.kinds.contains(kind) {
         return 0.0;
     }
     let speed = f64::from(view.fleet().cluster().kinds[kind.index()].speed.0) / 1000.0;

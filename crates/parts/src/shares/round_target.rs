@@ -151,13 +151,13 @@ impl RoundTarget {
         claims
     }
 
-    /// As many as fit, in order.
-    fn choose(&self, view: &View) -> BTreeMap<JobId, KindId> {
+    /// As many as fit, in order, and who was kept out by a limit.
+    fn choose(&self, view: &View) -> (BTreeMap<JobId, KindId>, BTreeMap<JobId, Reason>) {
         let mut free: BTreeMap<KindId, u32> = BTreeMap::new();
         for kind in &self.books.offer {
             free.insert(*kind, view.fleet().up_of(KindSet::only(*kind)));
         }
-        let mut chosen = BTreeMap::new();
+        let (mut chosen, mut refused) = (BTreeMap::new(), BTreeMap::new());
         let mut used: BTreeMap<TenantId, i64> = BTreeMap::new();
         let tenants = view.tenants();
         for claim in self.claims(view) {
@@ -168,20 +168,28 @@ impl RoundTarget {
             let fits = *left > 0 && gpus <= *left && rate(job, claim.kind, view) > 0.0;
             let (milli, tenant) = (job.milli() as i64, job.spec.tenant);
             let now_used = |tenant| used.get(&tenant).copied().unwrap_or(0);
-            let allowed = tenants.within_limits(tenant, milli, now_used).is_ok();
-            if !idle && fits && allowed && !chosen.contains_key(&claim.job) {
-                *left -= gpus;
-                chosen.insert(claim.job, claim.kind);
-                for tenant in tenants.lineage(tenant) {
-                    *used.entry(tenant).or_default() += milli;
-                }
+            if idle || !fits || chosen.contains_key(&claim.job) {
+                continue;
+            }
+            if let Err(reason) = tenants.within_limits(tenant, milli, now_used) {
+                refused.insert(claim.job, reason);
+                continue;
+            }
+            *left -= gpus;
+            chosen.insert(claim.job, claim.kind);
+            for tenant in tenants.lineage(tenant) {
+                *used.entry(tenant).or_default() += milli;
             }
         }
-        chosen
+        (chosen, refused)
     }
 
     fn verdict(&self, id: JobId, view: &View) -> Reason {
         let account = &self.books.accounts[&id];
+        let (tenant, milli) = (view.job(id).spec.tenant, view.job(id).milli() as i64);
+        if let Err(reason) = view.tenants().within_limits(tenant, milli, |_| 0) {
+            return reason;
+        }
         let thousandths = |part: f64| (part * 1000.0) as u32;
         let due: f64 = account.share.iter().flatten().sum();
         let handed: f64 = self.books.handed_s.iter().sum();
@@ -197,7 +205,7 @@ impl RoundTarget {
 
 impl Policy for RoundTarget {
     fn plan(&self, view: &View) -> Plan {
-        let chosen = self.choose(view);
+        let (chosen, refused) = self.choose(view);
         let mut plan = Plan { scope: Scope::Whole, ..Plan::none() };
         let mut draft = view.draft();
         let mut fresh: Vec<(u32, JobId, KindId)> = Vec::new();
@@ -231,7 +239,10 @@ impl Policy for RoundTarget {
             }
         }
         let waits = self.books.accounts.keys().filter(|id| !chosen.contains_key(id));
-        plan.wait.extend(waits.map(|id| Wait { job: *id, reason: self.verdict(*id, view) }));
+        plan.wait.extend(waits.map(|id| {
+            let reason = refused.get(id).copied().unwrap_or_else(|| self.verdict(*id, view));
+            Wait { job: *id, reason }
+        }));
         plan
     }
 
