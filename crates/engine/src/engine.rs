@@ -136,7 +136,9 @@ impl Engine {
                 self.state.tenants.set_quota(tenant, quota, limit);
                 self.tell(&Note::Changed);
             }
-            Event::RoundOver { clock, offer } => self.tell(&Note::RoundOver { clock, offer }),
+            Event::RoundOver { clock, offer, stalled } => {
+                self.tell(&Note::RoundOver { clock, offer, stalled });
+            }
             Event::Tick => {}
         }
     }

@@ -40,6 +40,8 @@ pub enum Note {
         clock: f64,
         /// The kinds of GPU in the order it offers them.
         offer: Vec<KindId>,
+        /// Whether nobody ran in it and nobody is to come.
+        stalled: bool,
     },
     /// A decision is about to be taken, for all that happened at this moment.
     Deciding,
@@ -190,11 +192,11 @@ pub trait Allocate: Send {
 
 /// Whether running jobs change their size.
 pub trait Resize: Send {
-    /// The size a running job should grow to when nobody waits and so many GPUs are free.
-    fn grow(&self, job: &Job, free: u32, view: &View) -> Option<u32>;
+    /// The size a job on so many GPUs should grow to when nobody waits and so many are free.
+    fn grow(&self, job: &Job, gpus: u32, free: u32, view: &View) -> Option<u32>;
 
-    /// The size a running job may be cut down to so that another can start.
-    fn shrink(&self, job: &Job, view: &View) -> Option<u32>;
+    /// The size a job on so many GPUs may be cut down to so that another can start.
+    fn shrink(&self, job: &Job, gpus: u32, view: &View) -> Option<u32>;
 
     /// A copy.
     fn fork(&self) -> Box<dyn Resize>;

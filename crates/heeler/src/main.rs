@@ -1,1 +1,3 @@
+//! The `heeler` command.
+
 fn main() {}

@@ -98,6 +98,8 @@ pub enum Event {
         clock: f64,
         /// The kinds of GPU in the order it offers them.
         offer: Vec<KindId>,
+        /// Whether nobody ran in it and nobody is to come, so that waiting changes nothing.
+        stalled: bool,
     },
     /// A time the engine asked to be woken at.
     Tick,

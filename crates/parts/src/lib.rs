@@ -7,3 +7,4 @@ pub mod order;
 pub mod place;
 pub mod predict;
 pub mod resize;
+pub mod shares;

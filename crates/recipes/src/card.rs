@@ -3,6 +3,8 @@
 
 use crate::error::CardError;
 use crate::policy::PolicyCard;
+use crate::rounds::RoundsCard;
+use heeler_engine::Policy;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -18,8 +20,12 @@ pub struct Card {
     pub paper: Option<String>,
     /// What it does, in a sentence or two.
     pub summary: String,
-    /// What it is made of.
-    pub policy: PolicyCard,
+    /// What it is made of, if it decides job by job.
+    #[serde(default)]
+    pub policy: Option<PolicyCard>,
+    /// What it is made of, if it shares out time in rounds.
+    #[serde(default)]
+    pub rounds: Option<RoundsCard>,
     /// What can be set.
     #[serde(default)]
     pub knob: Vec<Knob>,
@@ -37,7 +43,7 @@ pub struct Card {
 pub struct Knob {
     /// What it is called on the command line.
     pub name: String,
-    /// Where it is in the card, below `policy`.
+    /// Where it is in the card, such as `policy.lease`.
     pub at: String,
     /// In which unit, or which words it takes.
     pub unit: String,
@@ -66,7 +72,37 @@ pub struct Differs {
 impl Card {
     /// Read a card. `file` is what errors call it.
     pub fn read(text: &str, file: &str) -> Result<Card, CardError> {
-        toml::from_str(text).map_err(|error| CardError::in_text(&error, text, file))
+        let card: Card =
+            toml::from_str(text).map_err(|error| CardError::in_text(&error, text, file))?;
+        if card.policy.is_some() == card.rounds.is_some() {
+            let message = "a card has either a table `[policy]` or a table `[rounds]`".into();
+            return Err(CardError::plain(file, message, None));
+        }
+        Ok(card)
+    }
+
+    /// The policy that the card describes.
+    pub fn build(&self) -> Box<dyn Policy> {
+        match (&self.policy, &self.rounds) {
+            (Some(policy), _) => policy.build(),
+            (None, Some(rounds)) => rounds.build(),
+            (None, None) => unreachable!("a card that was read has one of them"),
+        }
+    }
+
+    /// Whether the recipe looks at what only a simulator knows.
+    pub fn knows_the_truth(&self) -> bool {
+        self.policy.as_ref().is_some_and(PolicyCard::knows_the_truth)
+    }
+
+    /// Its parts in words, family by family.
+    pub fn parts(&self) -> Vec<(String, String)> {
+        let value = match (&self.policy, &self.rounds) {
+            (Some(policy), _) => Value::try_from(policy),
+            (None, rounds) => Value::try_from(rounds),
+        };
+        let table = value.ok().and_then(|value| value.as_table().cloned()).unwrap_or_default();
+        table.into_iter().map(|(family, part)| (family, plain(&part))).collect()
     }
 
     /// Read a card and set some of its knobs.
@@ -98,8 +134,8 @@ impl Card {
 
     /// The value a knob has.
     pub fn knob_value(&self, knob: &Knob) -> Option<Value> {
-        let policy = Value::try_from(&self.policy).ok()?;
-        knob.at.split('.').try_fold(policy, |value, key| value.get(key).cloned())
+        let card = Value::try_from(self).ok()?;
+        knob.at.split('.').try_fold(card, |value, key| value.get(key).cloned())
     }
 }
 
@@ -121,11 +157,16 @@ fn parse(value: &str) -> Value {
     }
 }
 
-/// Set the value at a dotted path below `policy`.
+/// A value as it stands in a card, but a plain word without quotes.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), ToString::to_string)
+}
+
+/// Set the value at a dotted path.
 fn set(table: &mut Table, path: &str, value: Value) {
     let mut keys: Vec<&str> = path.split('.').collect();
     let last = keys.pop().unwrap_or_default();
-    let mut at = table.get_mut("policy").and_then(Value::as_table_mut).expect("a card has this");
+    let mut at = table;
     for key in keys {
         let entry = at.entry(key).or_insert_with(|| Value::Table(Table::new()));
         if !entry.is_table() {

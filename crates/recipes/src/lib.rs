@@ -4,8 +4,10 @@ mod card;
 mod error;
 mod policy;
 mod registry;
+mod rounds;
 
 pub use card::{Card, Claim, Differs, Knob};
 pub use error::CardError;
 pub use policy::{OrderCard, PlaceCard, PolicyCard};
 pub use registry::{BuiltIn, all, find};
+pub use rounds::{RoundsCard, SharesCard};

@@ -411,15 +411,4 @@ impl PolicyCard {
         let predictors = [self.order.predictor(), self.estimate.as_ref()];
         predictors.into_iter().flatten().any(PredictCard::knows_the_truth)
     }
-
-    /// Its parts in words, family by family.
-    pub fn parts(&self) -> Vec<(&'static str, String)> {
-        let value = toml::Value::try_from(self).expect("a card can be written");
-        let families = [
-            "order", "gate", "allocate", "place", "resize", "fit", "estimate", "preempt", "lease",
-            "cadence",
-        ];
-        let written = |family: &&'static str| Some((*family, value.get(family)?.to_string()));
-        families.iter().filter_map(written).collect()
-    }
 }

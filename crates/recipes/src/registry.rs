@@ -34,6 +34,8 @@ pub fn all() -> &'static [BuiltIn] {
         "smallest",
         "capacity",
         "elastic",
+        "gavel-fifo",
+        "gavel-isolated",
     ];
     CARDS
 }

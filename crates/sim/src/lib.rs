@@ -4,6 +4,7 @@ pub mod cluster;
 pub mod metrics;
 mod queue;
 mod record;
+mod rounds;
 mod simulation;
 mod timeline;
 mod watch;

@@ -3,6 +3,7 @@
 
 use crate::queue::{Happening, Queue};
 use crate::record::{Outcome, Record, Records};
+use crate::rounds::Rounds;
 use crate::timeline::{Level, Timeline};
 use crate::watch::Watch;
 use crate::workload::{Arrivals, TraceJob};
@@ -15,6 +16,10 @@ use heeler_model::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// So many decisions in a row may leave a cluster empty that has jobs waiting before it is taken
+/// that they never start.
+const IDLE_MOMENTS_MAX: u32 = 1000;
+
 /// A simulation that can be run, stopped, asked and forked.
 pub struct Simulation {
     pub(crate) engine: Engine,
@@ -26,10 +31,13 @@ pub struct Simulation {
     pub(crate) names: BTreeMap<JobId, Box<str>>,
     pub(crate) watch: Watch,
     pub(crate) now: Time,
+    pub(crate) rounds: Rounds,
     queue: Queue,
     step: Step,
     wake: Option<Time>,
     seed: u64,
+    /// Decisions in a row after which nothing ran and nothing was to come.
+    idle_moments: u32,
     /// Start costs of unfinished jobs that have their own.
     start_costs: BTreeMap<JobId, Span>,
     /// Running jobs, in worlds where every event concerns them.
@@ -58,6 +66,7 @@ impl Simulation {
         let next = arrivals.next_job();
         Simulation {
             watch: Watch::new(&cluster),
+            rounds: Rounds::new(world.quirks.shuffled_kinds_seed),
             engine,
             world,
             cluster,
@@ -70,6 +79,7 @@ impl Simulation {
             step: Step::default(),
             wake: None,
             seed,
+            idle_moments: 0,
             start_costs: BTreeMap::new(),
             running: Vec::new(),
             answers: Vec::new(),
@@ -98,6 +108,9 @@ impl Simulation {
 
     /// Deal with the next moment at which something happens, if it comes by `until`.
     pub fn advance(&mut self, until: Time) -> bool {
+        if let Some(length_s) = self.world.quirks.whole_units_per_round_s {
+            return self.advance_round(length_s, until);
+        }
         let arrival = self.next.as_ref().map(|job| job.submit);
         let records = &self.records;
         self.queue.skip(|what| is_void(records, what));
@@ -130,12 +143,22 @@ impl Simulation {
         true
     }
 
-    /// Whether no job is left: failures go on for ever, but concern nobody.
-    fn is_over(&self) -> bool {
-        self.next.is_none() && self.engine.state().jobs().is_empty()
+    /// Whether nothing can happen to a job any more. Failures and rounds go on for ever, but once no
+    /// job is to come and none runs, only a repair or a few more rounds can start one.
+    pub(crate) fn is_over(&self) -> bool {
+        let state = self.engine.state();
+        let stands_still = state.running() == 0 && !state.is_clearing();
+        self.next.is_none()
+            && stands_still
+            && (state.waiting() == 0 || self.idle_moments > IDLE_MOMENTS_MAX)
     }
 
-    fn submit(&mut self, job: TraceJob) {
+    fn count_idle(&mut self) {
+        let idle = self.next.is_none() && self.engine.state().running() == 0;
+        self.idle_moments = if idle { self.idle_moments + 1 } else { 0 };
+    }
+
+    pub(crate) fn submit(&mut self, job: TraceJob) {
         let spec = job.spec;
         let work = spec.truth_for_the_oracle().map_or(0.0, |truth| truth.work);
         let alone = Span::from_micros((work / spec.nominal_pace).round() as u64);
@@ -197,7 +220,7 @@ impl Simulation {
     }
 
     /// A job's GPUs are free; tell the engine how its attempt ended.
-    fn release(&mut self, job: JobId, exit: Exit) {
+    pub(crate) fn release(&mut self, job: JobId, exit: Exit) {
         let record = &mut self.records[job];
         record.stamp += 1;
         record.pace = 0.0;
@@ -245,7 +268,7 @@ impl Simulation {
     }
 
     /// Decide, act, and decide again as long as actions are answered at once.
-    fn decide(&mut self) {
+    pub(crate) fn decide(&mut self) {
         loop {
             let mut step = std::mem::take(&mut self.step);
             if let Err(fault) = self.engine.decide_into(self.now, &mut step) {
@@ -268,6 +291,7 @@ impl Simulation {
         }
         let state = self.engine.state();
         self.watch.counts(state.waiting(), state.running());
+        self.count_idle();
     }
 
     fn act(&mut self, action: Action) {
@@ -301,11 +325,20 @@ impl Simulation {
         record.held_since = now;
         record.started.get_or_insert(now);
         let (done, from) = (record.done, record.from);
-        let finish = record.finish() + self.world.notice_late();
-        self.queue.push(finish, Happening::Finish(job, record.stamp));
+        if self.world.quirks.whole_units_per_round_s.is_some() {
+            // Work is handed out by the round; nothing is done meanwhile.
+            record.pace = 0.0;
+        } else {
+            let finish = record.finish() + self.world.notice_late();
+            self.queue.push(finish, Happening::Finish(job, record.stamp));
+        }
         self.watch.takes(job, on, now);
         if every_event {
             self.running.push(job);
+        }
+        let by_round = self.world.quirks.whole_units_per_round_s.is_some();
+        if by_round {
+            return;
         }
         if assumed.pace != pace || assumed.from != from || assumed.done != done {
             let generation = number;
@@ -381,6 +414,14 @@ impl Simulation {
         }
     }
 
+    /// Replace the engine by one restored from its snapshot with a fresh policy, as after a restart.
+    pub fn restart(&mut self, policy: Box<dyn heeler_engine::Policy>) {
+        let snapshot = self.engine.snapshot();
+        let restored = Engine::restore(snapshot, policy);
+        self.engine =
+            restored.unwrap_or_else(|error| panic!("a snapshot can be restored: {error}"));
+    }
+
     /// The engine, to ask it why.
     pub fn engine(&self) -> &Engine {
         &self.engine
@@ -422,6 +463,7 @@ impl Simulation {
             records: self.records.clone(),
             names: self.names.clone(),
             watch: self.watch.clone(),
+            rounds: self.rounds.clone(),
             queue: self.queue.clone(),
             step: Step::default(),
             start_costs: self.start_costs.clone(),

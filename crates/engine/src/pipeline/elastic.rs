@@ -15,22 +15,33 @@ impl<'a> Walk<'a> {
         let running = pipe.queue.running_last_first(self.now(), |_| true);
         let mut ids: Vec<JobId> = running.map(|rank| rank.job).collect();
         ids.reverse();
+        ids.retain(|id| !self.planned.contains_key(id));
+        ids.extend(self.plan.run.iter().map(|run| run.job));
         for id in ids {
             let job = self.view.state().job(id);
+            let planned = self.plan.run.iter().position(|run| run.job == id);
+            let on = match planned {
+                Some(index) => self.plan.run[index].assignment.clone(),
+                None => job.assignment.clone().expect("a running job is placed"),
+            };
             let leased = job.lease.is_some_and(|until| until > self.now());
-            if leased || self.planned.contains_key(&id) {
-                continue;
-            }
-            let Some(assignment) = &job.assignment else { continue };
             let free = self.draft.free_of(job.spec.demand.kinds);
-            let mut size = resize.grow(job, free, self.view);
-            while let Some(gpus) = size.filter(|gpus| *gpus > assignment.gpus()) {
-                if let Some(grown) = self.extended(&assignment.placement, job, gpus) {
-                    let grown = Assignment { placement: grown, share: assignment.share };
-                    self.plan.run.push(Run { job: id, assignment: grown, lease: None });
-                    break;
+            let mut size = resize.grow(job, on.gpus(), free, self.view).filter(|_| !leased);
+            while let Some(gpus) = size.filter(|gpus| *gpus > on.gpus()) {
+                let more = i64::from(gpus - on.gpus()) * i64::from(on.share.0);
+                let allowed = self.within_limits(job, more).is_ok();
+                let grown = allowed.then(|| self.extended(&on.placement, job, gpus)).flatten();
+                let Some(placement) = grown else {
+                    size = job.spec.demand.sizes.largest_up_to(gpus - 1);
+                    continue;
+                };
+                self.count(job, more);
+                let assignment = Assignment { placement, share: on.share };
+                match planned {
+                    Some(index) => self.plan.run[index].assignment = assignment,
+                    None => self.plan.run.push(Run { job: id, assignment, lease: None }),
                 }
-                size = job.spec.demand.sizes.largest_up_to(gpus - 1);
+                break;
             }
         }
     }
@@ -48,13 +59,18 @@ impl<'a> Walk<'a> {
         let mut slices = old.slices().to_vec();
         for slice in &mut slices {
             let take = extra.min(self.draft.room(slice.node, grip));
+            if take == 0 {
+                continue;
+            }
             let more = Slice { node: slice.node, slots: self.draft.slots_for(slice.node, take) };
             self.draft.claim(&Placement::on(more.node, more.slots), grip);
             slice.slots = slice.slots.or(more.slots);
             extra -= more.slots.count();
         }
         if extra > 0 {
-            let want = Want { gpus: extra, demand: job.spec.demand, skewed: job.spec.skewed };
+            let mut want = Want { gpus: extra, demand: job.spec.demand, skewed: job.spec.skewed };
+            let kind = self.draft.kind_of(old.slices().first()?.node);
+            want.demand.kinds = heeler_model::KindSet::only(kind);
             let found = self.pipe.parts.place.place(&want, &self.draft, self.view);
             let fresh =
                 found.ok().filter(|_| job.spec.demand.reach == heeler_model::Reach::Cluster);

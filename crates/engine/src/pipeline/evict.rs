@@ -125,7 +125,12 @@ impl<'a> Walk<'a> {
         let over = |tenant: TenantId| from != From::OverQuota || self.excess(tenant) > 0;
         let pipe = self.pipe;
         let others = pipe.queue.running_last_first(self.now(), |group| over(group.tenant));
-        Box::new(others.take(LOOKED_AT_MAX))
+        let others = others.take(LOOKED_AT_MAX);
+        if from == From::Large {
+            // Those who start in this plan can start smaller.
+            return Box::new(self.started.clone().into_iter().rev().chain(others));
+        }
+        Box::new(others)
     }
 
     /// Running jobs on some nodes, last first.
@@ -143,10 +148,11 @@ impl<'a> Walk<'a> {
     fn relief(&self, other: Rank, want: &Want, from: From, room: &Room<'a>) -> Option<Relief<'a>> {
         let job = self.view.state().job(other.job);
         let leased = job.lease.is_some_and(|until| until > self.now());
-        if leased || self.planned.contains_key(&job.id) {
+        let starts = !job.is_placed() && from == From::Large;
+        if leased || (self.planned.contains_key(&job.id) && !starts) {
             return None;
         }
-        let old = job.assignment.as_ref()?.placement.clone();
+        let old = self.placement_of(job)?;
         let kind = self.draft.kind_of(old.slices().first()?.node);
         if !want.demand.kinds.contains(kind) {
             return None;
@@ -162,7 +168,7 @@ impl<'a> Walk<'a> {
             }
             From::Large => {
                 let resize = self.pipe.parts.resize.as_ref()?;
-                let size = resize.shrink(job, self.view).filter(|size| *size < old.gpus())?;
+                let size = resize.shrink(job, old.gpus(), self.view)?;
                 Some(keep_largest(&old, size))
             }
         };
@@ -222,7 +228,11 @@ impl<'a> Walk<'a> {
                 Some(placement) => {
                     let share = Walk::grip(relief.job).share;
                     let assignment = Assignment { placement, share };
-                    self.plan.run.push(Run { job: relief.job.id, assignment, lease: None });
+                    let job = relief.job.id;
+                    match self.plan.run.iter_mut().find(|run| run.job == job) {
+                        Some(run) => run.assignment = assignment,
+                        None => self.plan.run.push(Run { job, assignment, lease: None }),
+                    }
                 }
             }
         }

@@ -32,6 +32,8 @@ pub(super) struct Walk<'a> {
     pub(super) calendar: Calendar,
     /// Jobs this plan has moved, stopped or started: where they would be now.
     pub(super) planned: BTreeMap<JobId, Option<Placement>>,
+    /// Jobs this plan starts, in the order it does.
+    pub(super) started: Vec<Rank>,
     classes: Vec<btree_set::Iter<'a, Seat>>,
     heap: BinaryHeap<Candidate>,
     /// Why a class is blocked, while every job needs a verdict.
@@ -59,6 +61,7 @@ impl<'a> Walk<'a> {
             plan: Plan::none(),
             calendar: Calendar::default(),
             planned: BTreeMap::new(),
+            started: Vec::new(),
             classes: Vec::new(),
             heap: BinaryHeap::new(),
             blocked: BTreeMap::new(),
@@ -110,6 +113,9 @@ impl<'a> Walk<'a> {
         };
         let Outcome::Blocked(reason) = outcome else {
             self.plan.stop.retain(|stop| stop.job != job.id);
+            if self.keeps_book() {
+                self.started.push(rank);
+            }
             if let Source::Class(class) = source {
                 self.advance(class);
             }
@@ -169,9 +175,10 @@ impl<'a> Walk<'a> {
     }
 
     fn try_want(&mut self, job: &Job, want: &Want) -> Result<Placement, Reason> {
-        self.within_limits(job, want)?;
+        let milli = u64::from(want.gpus) * u64::from(want.demand.share.0);
+        self.within_limits(job, milli as i64)?;
         if let Some(door) = &mut self.door {
-            door.ask(job, u64::from(want.gpus) * u64::from(want.demand.share.0))?;
+            door.ask(job, milli)?;
         }
         if self.calendar.is_empty() {
             self.pipe.parts.place.place(want, &self.draft, self.view)
@@ -209,21 +216,10 @@ impl<'a> Walk<'a> {
     }
 
     /// A tenant's limit holds under every recipe.
-    fn within_limits(&self, job: &Job, want: &Want) -> Result<(), Reason> {
+    pub(super) fn within_limits(&self, job: &Job, milli: i64) -> Result<(), Reason> {
         let tenants = self.view.tenants();
-        if !tenants.have_limits() {
-            return Ok(());
-        }
-        for tenant in tenants.lineage(job.spec.tenant) {
-            let Some(limit) = tenants.spec(tenant).limit else { continue };
-            let used = tenants.usage(tenant).milli as i64 + self.extra(tenant);
-            let left = i64::from(limit) * 1000 - used;
-            if i64::from(want.gpus) * i64::from(want.demand.share.0) > left {
-                let left = (left / 1000).max(0) as u32;
-                return Err(Reason::OverLimit { tenant, need: want.gpus, left });
-            }
-        }
-        Ok(())
+        let used = |tenant| tenants.usage(tenant).milli as i64 + self.extra(tenant);
+        tenants.within_limits(job.spec.tenant, milli, used)
     }
 
     /// Book what this plan gives to a job's tenants, where somebody asks.

@@ -120,6 +120,11 @@ impl State {
         self.running
     }
 
+    /// Whether some job is being stopped.
+    pub fn is_clearing(&self) -> bool {
+        !self.clearing.is_empty()
+    }
+
     /// The tenants and what they use.
     pub fn tenants(&self) -> &Tenants {
         &self.tenants

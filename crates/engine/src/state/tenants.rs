@@ -1,6 +1,6 @@
 //! What each tenant uses now, counted up through the tenants it is part of.
 
-use heeler_model::{Cluster, Tenant, TenantId};
+use heeler_model::{Cluster, Reason, Tenant, TenantId};
 
 /// What a tenant uses now, with all tenants below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +54,29 @@ impl Tenants {
     /// The tenant and those it is part of, innermost first.
     pub fn lineage(&self, tenant: TenantId) -> impl Iterator<Item = TenantId> {
         std::iter::successors(Some(tenant), |t| self.specs[t.index()].parent)
+    }
+
+    /// Whether a tenant, and those it is part of, may use so many thousandths of GPUs more than
+    /// `used` says of each; if not, whose limit is in the way and what is left of it.
+    pub fn within_limits(
+        &self,
+        tenant: TenantId,
+        milli: i64,
+        used: impl Fn(TenantId) -> i64,
+    ) -> Result<(), Reason> {
+        if !self.limited {
+            return Ok(());
+        }
+        for tenant in self.lineage(tenant) {
+            let Some(limit) = self.spec(tenant).limit else { continue };
+            let left = i64::from(limit) * 1000 - used(tenant);
+            if milli > left {
+                let (left, need) = ((left / 1000).max(0) as u32, milli.max(0) as u64);
+                let need = need.div_ceil(1000) as u32;
+                return Err(Reason::OverLimit { tenant, need, left });
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn set_quota(&mut self, tenant: TenantId, quota: Option<u32>, limit: Option<u32>) {

@@ -7,14 +7,14 @@ use heeler_engine::{Job, Resize, View};
 pub struct GrowShrink;
 
 impl Resize for GrowShrink {
-    fn grow(&self, job: &Job, free: u32, _view: &View) -> Option<u32> {
+    fn grow(&self, job: &Job, gpus: u32, free: u32, _view: &View) -> Option<u32> {
         let sizes = &job.spec.demand.sizes;
-        sizes.largest_up_to(job.gpus().saturating_add(free)).filter(|size| *size > job.gpus())
+        sizes.largest_up_to(gpus.saturating_add(free)).filter(|size| *size > gpus)
     }
 
-    fn shrink(&self, job: &Job, _view: &View) -> Option<u32> {
-        let sizes = &job.spec.demand.sizes;
-        (sizes.min < job.gpus()).then(|| sizes.min.max(1))
+    fn shrink(&self, job: &Job, gpus: u32, _view: &View) -> Option<u32> {
+        let smallest = job.spec.demand.sizes.min.max(1);
+        (smallest < gpus).then_some(smallest)
     }
 
     fn fork(&self) -> Box<dyn Resize> {

@@ -8,18 +8,19 @@ const MIDDLE: usize = 397;
 /// A generator that draws what Python's `random.Random(seed)` draws.
 #[derive(Clone, Debug)]
 pub struct PythonRandom {
-    words: [u32; WORDS],
+    words: Box<[u32; WORDS]>,
     next: usize,
 }
 
 impl PythonRandom {
     /// The generator with a whole number for a seed.
-    pub fn new(seed: u64) -> PythonRandom {
+    pub fn new(seed: impl Into<u64>) -> PythonRandom {
+        let seed: u64 = seed.into();
         let key = match (seed as u32, (seed >> 32) as u32) {
             (low, 0) => vec![low],
             (low, high) => vec![low, high],
         };
-        PythonRandom { words: seeded_by(&key), next: WORDS }
+        PythonRandom { words: Box::new(seeded_by(&key)), next: WORDS }
     }
 
     /// Thirty-two random bits.
@@ -110,20 +111,20 @@ mod tests {
 
     #[test]
     fn first_draws_are_those_of_python() {
-        assert_eq!(PythonRandom::new(5).bits(), 2_675_342_405);
-        assert_eq!(PythonRandom::new(42).bits(), 2_746_317_213);
+        assert_eq!(PythonRandom::new(5u32).bits(), 2_675_342_405);
+        assert_eq!(PythonRandom::new(42u32).bits(), 2_746_317_213);
     }
 
     #[test]
     fn shuffles_are_those_of_python() {
         let mut rows: Vec<u32> = (0..10_001).collect();
-        PythonRandom::new(42).shuffle(&mut rows);
+        PythonRandom::new(42u32).shuffle(&mut rows);
         assert_eq!(rows[..10], [3771, 6672, 7261, 760, 3779, 1772, 7509, 2679, 2305, 9215]);
     }
 
     #[test]
     fn short_lists_shuffled_again_and_again_are_those_of_python() {
-        let mut random = PythonRandom::new(5);
+        let mut random = PythonRandom::new(5u32);
         let mut orders = Vec::new();
         for _ in 0..8 {
             let mut kinds = ['v', 'p', 'k'];
@@ -135,7 +136,7 @@ mod tests {
 
     #[test]
     fn seeds_of_more_than_a_word_count_in_full() {
-        assert_eq!(PythonRandom::new((1 << 40) + 3).bits(), 943_978_446);
-        assert_eq!(PythonRandom::new(0).bits(), 3_626_764_237);
+        assert_eq!(PythonRandom::new((1u64 << 40) + 3).bits(), 943_978_446);
+        assert_eq!(PythonRandom::new(0u32).bits(), 3_626_764_237);
     }
 }

@@ -50,7 +50,8 @@ macro_rules! worlds {
 }
 
 /// The worlds that are built in, by name.
-const BUILT_IN: &[(&str, &str)] = worlds!["plain", "tiresias", "muri", "lucid", "lucid-preemptive"];
+const BUILT_IN: &[(&str, &str)] =
+    worlds!["plain", "tiresias", "muri", "gavel", "gavel-perf", "lucid", "lucid-preemptive",];
 
 impl WorldCard {
     /// Read a card. `file` is what errors call it.

@@ -144,6 +144,15 @@ fn mistakes_are_named_with_their_place() {
             "t.csv:2: column 4 (`rates`): expected steps \
             per second, or `kind=steps per second` joined by `|`, found `gpu:3`",
         ),
+        ("submit_s,gpus,duration_s\n0,\"1,5\n", "t.csv:2: a quote is not closed on its line"),
+    ] {
+        assert_eq!(wrong(text).0, error, "{text}");
+    }
+}
+
+#[test]
+fn jobs_wait_for_others_that_are_there() {
+    for (text, error) in [
         ("id,submit_s,gpus,duration_s\na,0,1,1\na,0,1,1\n", "t.csv: two jobs have the id `a`"),
         (
             "id,submit_s,gpus,duration_s,after\na,0,1,1,b\n",
@@ -153,7 +162,6 @@ fn mistakes_are_named_with_their_place() {
             "id,submit_s,gpus,duration_s,after\na,0,1,1,b\nb,0,1,1,a\n",
             "t.csv: job `a` must wait, in the end, for itself",
         ),
-        ("submit_s,gpus,duration_s\n0,\"1,5\n", "t.csv:2: a quote is not closed on its line"),
     ] {
         assert_eq!(wrong(text).0, error, "{text}");
     }

@@ -1,0 +1,34 @@
+//! Equal shares: every job its n-th part of every kind of GPU. What a job would have if the cluster
+//! were divided, and so the yardstick of fairness (Gavel's `isolated`).
+
+use super::{Shares, kinds_by_name};
+use heeler_engine::{Job, View};
+use heeler_model::KindSet;
+
+/// Every job its n-th part of every kind of GPU.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EqualShares;
+
+impl Shares for EqualShares {
+    fn shares(&self, jobs: &[&Job], view: &View) -> Vec<Vec<f64>> {
+        let kinds = kinds_by_name(view);
+        let row = |job: &&Job| {
+            let gpus = f64::from(job.spec.demand.asked().max(1));
+            let mut row = vec![0.0; kinds.len()];
+            let mut sum = 0.0;
+            for kind in &kinds {
+                let there = f64::from(view.fleet().up_of(KindSet::only(*kind)));
+                row[kind.index()] = there / jobs.len() as f64 / gpus;
+                sum += row[kind.index()];
+            }
+            // Nobody can run more than all the time.
+            let all = f64::max(sum, 1.0);
+            row.iter().map(|share| share / all).collect()
+        };
+        jobs.iter().map(row).collect()
+    }
+
+    fn fork(&self) -> Box<dyn Shares> {
+        Box::new(*self)
+    }
+}

@@ -1,0 +1,42 @@
+//! Cards of recipes that share out time in rounds.
+
+use crate::policy::Length;
+use heeler_engine::Policy;
+use heeler_parts::shares::{BestKindFirst, EqualShares, RoundTarget, Shares};
+use serde::{Deserialize, Serialize};
+
+/// What a recipe is made of that shares out time in rounds.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RoundsCard {
+    /// Which part of the time each job should have on each kind of GPU.
+    pub shares: SharesCard,
+    /// How long a round is.
+    pub round: Length,
+    /// Shares are computed anew no more often than this.
+    pub reset: Length,
+    /// Whether jobs that are due nothing may use GPUs that would be idle.
+    #[serde(default)]
+    pub fill_idle: bool,
+}
+
+/// Shares.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SharesCard {
+    /// Every job its n-th part of every kind.
+    Equal,
+    /// First come, first served, on the best kind with room.
+    BestKindFirst,
+}
+
+impl RoundsCard {
+    /// The policy that the card describes.
+    pub fn build(&self) -> Box<dyn Policy> {
+        let shares: Box<dyn Shares> = match self.shares {
+            SharesCard::Equal => Box::new(EqualShares),
+            SharesCard::BestKindFirst => Box::new(BestKindFirst),
+        };
+        Box::new(RoundTarget::new(shares, self.round.0, self.reset.0, self.fill_idle))
+    }
+}

@@ -1,0 +1,348 @@
+//! What must hold for every recipe, on random clusters, jobs and faults.
+
+use heeler_engine::{Engine, Phase, State};
+use heeler_model::{
+    Cluster, Demand, JobId, JobSpec, KindSet, Milli, NodeId, RackId, Reach, Reason, Scope, Sizes,
+    Step, Tenant, Time, Truth,
+};
+use heeler_recipes::{Card, all};
+use heeler_sim::Simulation;
+use heeler_sim::metrics::write_jobs;
+use heeler_sim::workload::{TraceJob, Workload};
+use heeler_sim::world::{Cost, Costs, Failures, World};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A job to be made up.
+#[derive(Clone, Debug)]
+struct Made {
+    submit_s: u64,
+    length_s: u64,
+    gpus: u32,
+    elastic: bool,
+    share: u32,
+    kind: u8,
+    memory_mb: u32,
+    cpus: u32,
+    reach: u8,
+    tenant: u16,
+    follows: Option<prop::sample::Index>,
+    skewed: bool,
+}
+
+/// A cluster and a world to be made up.
+#[derive(Clone, Debug)]
+struct Setting {
+    nodes: Vec<(u8, u32, u32)>,
+    limit: Option<u32>,
+    quota: Option<u32>,
+    costs_s: (u8, u8),
+    breaks: bool,
+    seed: u64,
+}
+
+fn made() -> impl Strategy<Value = Made> {
+    let sizes = prop_oneof![4 => Just(1u32), 2 => 2u32..=4, 2 => Just(8u32), 1 => 9u32..=20];
+    let shares = prop_oneof![5 => Just(1000u32), 1 => 100u32..=900];
+    (
+        (0u64..400, 1u64..200, sizes, any::<bool>(), shares, 0u8..4),
+        (
+            0u32..20_000,
+            0u32..4,
+            0u8..6,
+            0u16..3,
+            prop::option::weighted(0.1, any::<prop::sample::Index>()),
+            any::<bool>(),
+        ),
+    )
+        .prop_map(|((submit_s, length_s, gpus, elastic, share, kind), rest)| {
+            let (memory_mb, cpus, reach, tenant, follows, skewed) = rest;
+            let share = if gpus == 1 { share } else { 1000 };
+            Made {
+                submit_s,
+                length_s,
+                gpus,
+                elastic,
+                share,
+                kind,
+                memory_mb,
+                cpus,
+                reach,
+                tenant,
+                follows,
+                skewed,
+            }
+        })
+}
+
+fn setting() -> impl Strategy<Value = Setting> {
+    let nodes = prop::collection::vec((0u8..2, prop_oneof![Just(4u32), Just(8u32)], 0u32..3), 1..6);
+    let limits = prop::option::weighted(0.3, 1u32..12);
+    (nodes, limits.clone(), limits, (0u8..3, 0u8..3), any::<bool>(), any::<u64>()).prop_map(
+        |(nodes, limit, quota, costs_s, breaks, seed)| Setting {
+            nodes,
+            limit,
+            quota,
+            costs_s,
+            breaks,
+            seed,
+        },
+    )
+}
+
+fn cluster(setting: &Setting) -> Cluster {
+    let mut cluster =
+        Cluster { racks: vec!["a".into(), "b".into(), "c".into()], ..Cluster::default() };
+    for name in ["fast", "slow"] {
+        cluster.kind_named(name);
+    }
+    cluster.kinds[0].memory_mb = 16_000;
+    for (kind, gpus, rack) in &setting.nodes {
+        let node = cluster.add_node(heeler_model::KindId(*kind), *gpus, RackId(*rack));
+        let node = &mut cluster.nodes[node.index()];
+        node.cpu_milli = u64::from(*gpus) * 3_000;
+        node.link_group = 4;
+    }
+    cluster.tenants = ["a", "b", "c"].map(Tenant::named).to_vec();
+    cluster.tenants[0].quota = setting.quota;
+    cluster.tenants[1].limit = setting.limit;
+    cluster.tenants[2].parent = Some(heeler_model::TenantId(0));
+    cluster
+}
+
+fn job(made: &Made, index: usize) -> TraceJob {
+    let mut demand = Demand::gpus(made.gpus);
+    demand.share = Milli(made.share);
+    demand.kinds = match made.kind {
+        0 => KindSet::only(heeler_model::KindId(0)),
+        1 => KindSet::only(heeler_model::KindId(1)),
+        _ => KindSet::ANY,
+    };
+    demand.gpu_memory_mb = made.memory_mb;
+    demand.cpu_milli = made.cpus * 1000;
+    demand.reach = match made.reach {
+        0 => Reach::Node,
+        1 => Reach::Rack,
+        _ => Reach::Cluster,
+    };
+    if made.elastic && made.share == 1000 {
+        let (min, max) = (made.gpus.div_ceil(2), made.gpus * 2);
+        demand.sizes = Sizes { asked: made.gpus, min, max, step: Step::Any };
+    }
+    let truth = Truth { work: made.length_s as f64 * 1e6 };
+    let mut spec = JobSpec::new(demand).with_truth(truth);
+    spec.tenant = heeler_model::TenantId(made.tenant);
+    spec.skewed = made.skewed;
+    spec.declared = Some(heeler_model::Span::from_secs(made.length_s * (1 + index as u64 % 3)));
+    let submit = Time::from_secs(made.submit_s);
+    TraceJob { name: None, submit, spec, start_cost: None }
+}
+
+fn simulation(text: &str, setting: &Setting, jobs: &[Made]) -> Simulation {
+    let card = Card::read(text, "card").expect("built-in cards can be read");
+    let (save, restore) = setting.costs_s;
+    let costs = Costs {
+        save: Cost::fixed(f64::from(save)),
+        restore: Cost::fixed(f64::from(restore)),
+        relocate: Cost::fixed(f64::from(restore)),
+        checkpoint_every_s: Some(10.0),
+        ..Costs::default()
+    };
+    let failures = Failures { mean_between_h: 0.1, mean_repair_h: 0.01 };
+    let world = World { costs, failures: setting.breaks.then_some(failures), ..World::default() };
+    let mut list: Vec<TraceJob> =
+        jobs.iter().enumerate().map(|(index, made)| job(made, index)).collect();
+    list.sort_by_key(|job| job.submit);
+    let mut sorted: Vec<&Made> = jobs.iter().collect();
+    sorted.sort_by_key(|made| made.submit_s);
+    for (index, made) in sorted.iter().enumerate().skip(1) {
+        if let Some(follows) = &made.follows {
+            list[index].spec.extras_mut().after = vec![JobId(follows.index(index) as u32)];
+        }
+    }
+    let cluster = Arc::new(cluster(setting));
+    let engine = Engine::new(cluster.clone(), card.build(), world.rules, setting.seed);
+    Simulation::new(engine, world, cluster, Box::new(Workload::new(list)), setting.seed)
+}
+
+/// Everything that is claimed fits, counted anew from the jobs alone.
+fn audit(state: &State) -> Result<(), TestCaseError> {
+    let fleet = state.fleet();
+    let nodes = &fleet.cluster().nodes;
+    let mut gpus: BTreeMap<(NodeId, u32), (u32, u32)> = BTreeMap::new();
+    let mut cpus: BTreeMap<NodeId, u64> = BTreeMap::new();
+    for job in state.jobs().iter() {
+        let Some(on) = &job.assignment else { continue };
+        let demand = &job.spec.demand;
+        prop_assert!(demand.sizes.admits(on.gpus()), "{}: a gang is whole or does not run", job.id);
+        for slice in on.placement.slices() {
+            let node = &nodes[slice.node.index()];
+            prop_assert!(demand.kinds.contains(node.kind), "{}: on a kind it asked for", job.id);
+            prop_assert!(slice.slots.without(node.slots()).is_empty(), "{}: on real GPUs", job.id);
+            let times = u64::from(slice.slots.count().max(1));
+            *cpus.entry(slice.node).or_default() += u64::from(demand.cpu_milli) * times;
+            for slot in slice.slots.iter() {
+                let gpu = gpus.entry((slice.node, slot)).or_default();
+                gpu.0 += on.share.0;
+                gpu.1 += demand.gpu_memory_mb;
+            }
+        }
+    }
+    for ((node, slot), (milli, memory)) in gpus {
+        prop_assert!(milli <= 1000, "GPU {slot} of node {node} has {milli} thousandths in use");
+        let there = fleet.cluster().kinds[nodes[node.index()].kind.index()].memory_mb;
+        prop_assert!(there == 0 || memory <= there, "GPU {slot} of node {node}: memory");
+    }
+    for (node, milli) in cpus {
+        prop_assert!(milli <= nodes[node.index()].cpu_milli, "CPUs of node {node}");
+    }
+    for (index, tenant) in fleet.cluster().tenants.iter().enumerate() {
+        let id = heeler_model::TenantId(index as u16);
+        let used = state.tenants().usage(id).milli;
+        prop_assert!(
+            tenant.limit.is_none_or(|limit| used <= u64::from(limit) * 1000),
+            "{}",
+            tenant.name
+        );
+    }
+    Ok(())
+}
+
+/// What a full plan must be like.
+fn plans_well(engine: &Engine, settled: bool) -> Result<(), TestCaseError> {
+    let plan = engine.full_plan();
+    prop_assert_eq!(&plan, &engine.full_plan(), "planning twice gives the same plan");
+    let runs: BTreeSet<JobId> = plan.run.iter().map(|run| run.job).collect();
+    let mut verdicts = BTreeSet::new();
+    for wait in &plan.wait {
+        prop_assert!(verdicts.insert(wait.job), "job {} has two verdicts", wait.job);
+        prop_assert!(!runs.contains(&wait.job), "job {} both runs and waits", wait.job);
+    }
+    for job in engine.state().jobs().iter().filter(|job| job.phase == Phase::Waiting) {
+        let known = verdicts.contains(&job.id) || runs.contains(&job.id);
+        prop_assert!(known, "job {} waits without a verdict", job.id);
+    }
+    for stop in &plan.stop {
+        if let Reason::Displaced { by } = stop.reason {
+            prop_assert!(runs.contains(&by), "job {} stops for one that does not start", stop.job);
+        }
+    }
+    if settled {
+        let placed = |id: &JobId| engine.state().job(*id).assignment.clone();
+        let moved = plan.run.iter().find(|run| placed(&run.job) != Some(run.assignment.clone()));
+        prop_assert!(moved.is_none(), "with nothing changed, {moved:?} moves");
+        let named = |id: JobId| runs.contains(&id);
+        let stops = plan.stop.len()
+            + match plan.scope {
+                Scope::Changes => 0,
+                Scope::Whole => {
+                    let placed = engine.state().jobs().iter().filter(|job| job.is_placed());
+                    placed.filter(|job| !named(job.id)).count()
+                }
+            };
+        prop_assert_eq!(stops, 0, "with nothing changed, nobody stops");
+    }
+    Ok(())
+}
+
+/// The bytes that a whole run writes.
+fn bytes(text: &str, setting: &Setting, jobs: &[Made]) -> Vec<u8> {
+    let mut simulation = simulation(text, setting, jobs);
+    simulation.run();
+    let mut bytes = Vec::new();
+    write_jobs(&simulation, &mut bytes).expect("a vector takes everything");
+    bytes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 4000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn invariants_hold_for_all_recipes(
+        setting in setting(),
+        jobs in prop::collection::vec(made(), 1..30),
+    ) {
+        for recipe in all() {
+            let mut simulation = simulation(recipe.text, &setting, &jobs);
+            let mut moments = 0;
+            while simulation.advance(Time::MAX) {
+                moments += 1;
+                prop_assert!(moments < 20_000, "{} does not come to an end", recipe.name);
+                // A recipe that decides in rounds may well want something else in between.
+                let by_event = !recipe.text.contains("round");
+                let fine = audit(simulation.engine().state())
+                    .and_then(|()| plans_well(simulation.engine(), by_event));
+                prop_assert!(fine.is_ok(), "{} at {}: {fine:?}", recipe.name, simulation.now());
+            }
+        }
+    }
+
+    #[test]
+    fn everybody_who_can_run_finishes(
+        mut setting in setting(),
+        jobs in prop::collection::vec(made(), 1..20),
+    ) {
+        setting.breaks = false;
+        for recipe in all() {
+            let mut simulation = simulation(recipe.text, &setting, &jobs);
+            simulation.run();
+            let state = simulation.engine().state();
+            for job in state.jobs().iter() {
+                let never = job.noted.is_some_and(|n| n.reason.tier() == heeler_model::Tier::Never);
+                let over_limit = matches!(
+                    job.noted.map(|noted| noted.reason), Some(Reason::OverLimit { .. })
+                );
+                prop_assert!(
+                    never || over_limit || job.after > 0,
+                    "{}: job {} never ran: {:?}", recipe.name, job.id, job.noted
+                );
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 4000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn equal_seeds_give_equal_bytes_on_one_thread_and_on_many(
+        setting in setting(),
+        jobs in prop::collection::vec(made(), 1..30),
+    ) {
+        let alone: Vec<Vec<u8>> =
+            all().iter().map(|recipe| bytes(recipe.text, &setting, &jobs)).collect();
+        let together: Vec<Vec<u8>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = all()
+                .iter()
+                .map(|recipe| scope.spawn(|| bytes(recipe.text, &setting, &jobs)))
+                .collect();
+            threads.into_iter().map(|thread| thread.join().expect("no thread fails")).collect()
+        });
+        prop_assert_eq!(alone, together);
+    }
+
+    #[test]
+    fn a_restored_engine_goes_on_as_if_nothing_had_happened(
+        setting in setting(),
+        jobs in prop::collection::vec(made(), 1..30),
+        moments in 0usize..40,
+    ) {
+        for recipe in all() {
+            let mut simulation = simulation(recipe.text, &setting, &jobs);
+            for _ in 0..moments {
+                simulation.advance(Time::MAX);
+            }
+            let mut other = simulation.fork();
+            other.restart(Card::read(recipe.text, "card").expect("a card").build());
+            simulation.run();
+            other.run();
+            let mut written = [Vec::new(), Vec::new()];
+            for (simulation, bytes) in [&simulation, &other].into_iter().zip(&mut written) {
+                write_jobs(simulation, bytes).expect("a vector takes everything");
+            }
+            let [first, second] = written.map(|b| String::from_utf8_lossy(&b).into_owned());
+            prop_assert_eq!(first, second, "{}", recipe.name);
+        }
+    }
+}
