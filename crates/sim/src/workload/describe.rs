@@ -4,6 +4,7 @@
 use super::TraceJob;
 use super::tally::Tally;
 use super::trace::Trace;
+use crate::metrics::quantile;
 use heeler_model::{Cluster, TenantId};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -56,24 +57,24 @@ pub struct Description {
     pub assumed: Tally,
 }
 
-/// How some numbers are spread. Between two of them lie straight lines.
+/// How some numbers are spread, by nearest rank.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Quantiles {
     /// Their mean.
     pub mean: f64,
     /// The smallest.
     pub min: f64,
-    /// A quarter is below.
+    /// A quarter is at most this.
     pub p25: f64,
-    /// Half are below.
+    /// Half are at most this.
     pub p50: f64,
-    /// Three quarters are below.
+    /// Three quarters are at most this.
     pub p75: f64,
-    /// Nine tenths are below.
+    /// Nine tenths are at most this.
     pub p90: f64,
-    /// All but a twentieth are below.
+    /// All but a twentieth are at most this.
     pub p95: f64,
-    /// All but a hundredth are below.
+    /// All but a hundredth are at most this.
     pub p99: f64,
     /// The largest.
     pub max: f64,
@@ -97,11 +98,7 @@ impl Quantiles {
     pub fn of(mut numbers: Vec<f64>) -> Option<Quantiles> {
         numbers.sort_by(f64::total_cmp);
         let (min, max) = (*numbers.first()?, *numbers.last()?);
-        let at = |part: f64| {
-            let place = part * (numbers.len() - 1) as f64;
-            let (low, high) = (numbers[place.floor() as usize], numbers[place.ceil() as usize]);
-            low + (high - low) * place.fract()
-        };
+        let at = |part: f64| quantile(&numbers, part);
         let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
         let (p25, p50, p75) = (at(0.25), at(0.5), at(0.75));
         Some(Quantiles {
@@ -251,10 +248,10 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_lie_on_straight_lines() {
+    fn quantiles_are_by_nearest_rank() {
         let quantiles = Quantiles::of(vec![40.0, 10.0, 20.0, 30.0]).expect("some");
-        assert_eq!((quantiles.min, quantiles.p50, quantiles.max), (10.0, 25.0, 40.0));
-        assert_eq!((quantiles.p25, quantiles.mean), (17.5, 25.0));
+        assert_eq!((quantiles.min, quantiles.p50, quantiles.max), (10.0, 20.0, 40.0));
+        assert_eq!((quantiles.p25, quantiles.p90, quantiles.mean), (10.0, 40.0, 25.0));
         assert_eq!(Quantiles::of(vec![]), None);
     }
 }
