@@ -9,12 +9,21 @@ pub struct TraceError {
     pub file: PathBuf,
     /// Line, counted from one.
     pub line: Option<u64>,
-    /// Column: its number, counted from one, and its name.
-    pub column: Option<(usize, String)>,
+    /// The field of that line.
+    pub field: Option<Field>,
     /// What is wrong.
     pub message: String,
     /// What to do.
     pub hint: Option<String>,
+}
+
+/// A field of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its column, counted from one, where fields stand in columns.
+    pub column: Option<u32>,
+    /// Its name.
+    pub name: String,
 }
 
 impl std::fmt::Display for TraceError {
@@ -23,8 +32,12 @@ impl std::fmt::Display for TraceError {
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
-        if let Some((number, name)) = &self.column {
-            write!(f, ": column {number} (`{name}`)")?;
+        match &self.field {
+            Some(Field { column: Some(column), name }) => {
+                write!(f, ": column {column} (`{name}`)")?;
+            }
+            Some(Field { column: None, name }) => write!(f, ": field `{name}`")?,
+            None => {}
         }
         write!(f, ": {}", self.message)
     }
@@ -36,7 +49,7 @@ impl TraceError {
         TraceError {
             file: file.into(),
             line: None,
-            column: None,
+            field: None,
             message: message.into(),
             hint: None,
         }

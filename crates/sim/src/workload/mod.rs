@@ -1,18 +1,35 @@
 //! Workloads: jobs in the order of their submission, from files or generators.
 
+mod cut;
+mod date;
+mod describe;
 mod error;
 mod generate;
 mod names;
 mod python_random;
 mod read;
+mod row;
+pub(crate) mod suggest;
 mod table;
+mod tally;
+mod trace;
+mod write;
 
-pub use error::TraceError;
+pub use cut::{Cut, CutError, Share, cut};
+pub use describe::{Description, Part, Quantiles, describe};
+pub use error::{Field, TraceError};
 pub use generate::{Generator, GeneratorOptions, OptionError, Shape, Stream, UnknownShape};
 pub use names::Names;
 pub use python_random::PythonRandom;
-pub use read::{Format, Options, Trace, read};
-pub use table::{Header, Row, Table, open};
+pub use read::{Format, Options, Sample, read};
+pub use row::{Header, Row};
+pub use table::{Table, open};
+pub use tally::Tally;
+pub use trace::Trace;
+pub use write::{WriteError, replace_file, write, write_to};
+
+#[cfg(test)]
+pub(crate) use read::testing;
 
 use heeler_model::{JobSpec, Span, Time};
 use std::sync::Arc;
@@ -28,6 +45,35 @@ pub struct TraceJob {
     pub spec: JobSpec,
     /// Its own cost of starting, where the trace knows it.
     pub start_cost: Option<Span>,
+}
+
+impl TraceJob {
+    /// Work until it is done, in its own units.
+    pub fn work(&self) -> f64 {
+        self.spec.truth_for_the_oracle().map_or(0.0, |truth| truth.work)
+    }
+
+    /// How long it runs at the size it asks for, on the kind of GPU that suits it best.
+    pub fn duration(&self) -> Span {
+        Span::from_micros((self.work() / self.spec.nominal_pace).round() as u64)
+    }
+
+    /// GPUs times seconds at the size it asks for.
+    pub fn gpu_seconds(&self) -> f64 {
+        let demand = &self.spec.demand;
+        let milli = f64::from(demand.asked()) * f64::from(demand.share.0);
+        milli / 1000.0 * self.duration().secs_f64()
+    }
+
+    /// Submit it at another time. Its deadlines come as long after it as before.
+    pub fn resubmit(&mut self, at: Time) {
+        let before = std::mem::replace(&mut self.submit, at);
+        if !self.spec.deadlines().is_empty() {
+            for deadline in &mut self.spec.extras_mut().deadlines {
+                deadline.at = at + deadline.at.since(before);
+            }
+        }
+    }
 }
 
 /// Jobs as they come. Forks go on independently.

@@ -1,90 +1,108 @@
-//! The random generator of Python's standard library (the Mersenne Twister of Matsumoto and
-//! Nishimura, 1998, seeded by `init_by_array`), for published programs that shuffle with it: only
-//! the same numbers give the same order.
+//! The random numbers of Python's standard library, for traces and schedules that published
+//! programs drew with it. The generator is MT19937 (Matsumoto and Nishimura 1998) with the
+//! authors' seeding by an array of words; `below` and `shuffle` follow Python's documented ways.
 
-const SIZE: usize = 624;
-const SHIFT: usize = 397;
+const WORDS: usize = 624;
+const MIDDLE: usize = 397;
 
-/// Python's `random.Random`, as far as shuffling goes.
+/// A generator that draws what Python's `random.Random(seed)` draws.
 #[derive(Clone, Debug)]
 pub struct PythonRandom {
-    state: Vec<u32>,
-    index: usize,
+    words: Box<[u32; WORDS]>,
+    next: usize,
 }
 
 impl PythonRandom {
-    /// As `random.Random(seed)`.
-    pub fn new(seed: u32) -> PythonRandom {
-        let mut state = vec![0u32; SIZE];
-        state[0] = 19_650_218;
-        let spread = |word: u32| word ^ (word >> 30);
-        for i in 1..SIZE {
-            state[i] = spread(state[i - 1]).wrapping_mul(1_812_433_253).wrapping_add(i as u32);
-        }
-        // The key is one word long, so its index is always zero.
-        let mut i = 1;
-        for _ in 0..SIZE {
-            let mixed = spread(state[i - 1]).wrapping_mul(1_664_525);
-            state[i] = (state[i] ^ mixed).wrapping_add(seed);
-            i = next(i, &mut state);
-        }
-        for _ in 0..SIZE - 1 {
-            let mixed = spread(state[i - 1]).wrapping_mul(1_566_083_941);
-            state[i] = (state[i] ^ mixed).wrapping_sub(i as u32);
-            i = next(i, &mut state);
-        }
-        state[0] = 0x8000_0000;
-        PythonRandom { state, index: SIZE }
+    /// The generator with a whole number for a seed.
+    pub fn new(seed: impl Into<u64>) -> PythonRandom {
+        let seed: u64 = seed.into();
+        let key = match (seed as u32, (seed >> 32) as u32) {
+            (low, 0) => vec![low],
+            (low, high) => vec![low, high],
+        };
+        PythonRandom { words: Box::new(seeded_by(&key)), next: WORDS }
     }
 
-    /// The next 32 bits.
+    /// Thirty-two random bits.
     pub fn bits(&mut self) -> u32 {
-        if self.index == SIZE {
-            self.refill();
+        if self.next == WORDS {
+            self.renew();
         }
-        let mut word = self.state[self.index];
-        self.index += 1;
+        let mut word = self.words[self.next];
+        self.next += 1;
         word ^= word >> 11;
-        word ^= (word << 7) & 0x9d2c_5680;
-        word ^= (word << 15) & 0xefc6_0000;
-        word ^ (word >> 18)
+        word ^= word << 7 & 0x9d2c_5680;
+        word ^= word << 15 & 0xefc6_0000;
+        word ^ word >> 18
     }
 
-    fn refill(&mut self) {
-        for i in 0..SIZE {
-            let joined = (self.state[i] & 0x8000_0000) | (self.state[(i + 1) % SIZE] & 0x7fff_ffff);
-            let twist = if joined & 1 == 1 { 0x9908_b0df } else { 0 };
-            self.state[i] = self.state[(i + SHIFT) % SIZE] ^ (joined >> 1) ^ twist;
-        }
-        self.index = 0;
-    }
-
-    /// A number below `limit`, all equally likely.
+    /// A number below a limit above zero, each as likely: as many bits as the limit has, drawn
+    /// again until they are below it.
     pub fn below(&mut self, limit: u32) -> u32 {
-        let bits = u32::BITS - limit.leading_zeros();
+        assert!(limit > 0, "no number is below zero");
+        let unused = limit.leading_zeros();
         loop {
-            let number = self.bits() >> (32 - bits);
-            if number < limit {
-                return number;
+            let drawn = self.bits() >> unused;
+            if drawn < limit {
+                return drawn;
             }
         }
     }
 
-    /// As `random.shuffle`.
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for i in (1..items.len()).rev() {
-            let j = self.below(i as u32 + 1) as usize;
-            items.swap(i, j);
+    /// Put a list in random order, from its end to its beginning.
+    pub fn shuffle<T>(&mut self, list: &mut [T]) {
+        for index in (1..list.len()).rev() {
+            let limit = u32::try_from(index + 1).expect("a list of fewer than 2^32");
+            list.swap(index, self.below(limit) as usize);
         }
+    }
+
+    fn renew(&mut self) {
+        for index in 0..WORDS {
+            let upper = self.words[index] & 0x8000_0000;
+            let mixed = upper | self.words[(index + 1) % WORDS] & 0x7fff_ffff;
+            let twist = if mixed & 1 == 1 { 0x9908_b0df } else { 0 };
+            self.words[index] = self.words[(index + MIDDLE) % WORDS] ^ mixed >> 1 ^ twist;
+        }
+        self.next = 0;
     }
 }
 
-fn next(i: usize, state: &mut [u32]) -> usize {
-    if i + 1 < SIZE {
-        return i + 1;
+/// The state after seeding with one word.
+fn seeded_with(seed: u32) -> [u32; WORDS] {
+    let mut words = [0; WORDS];
+    words[0] = seed;
+    for index in 1..WORDS {
+        let before = words[index - 1];
+        words[index] =
+            (before ^ before >> 30).wrapping_mul(1_812_433_253).wrapping_add(index as u32);
     }
-    state[0] = state[SIZE - 1];
-    1
+    words
+}
+
+/// The state after seeding with several words.
+fn seeded_by(key: &[u32]) -> [u32; WORDS] {
+    let mut words = seeded_with(19_650_218);
+    let mut index = 1;
+    let mut step = |words: &mut [u32; WORDS], factor: u32, add: &dyn Fn(usize) -> u32| {
+        let before = words[index - 1];
+        let mixed = (before ^ before >> 30).wrapping_mul(factor);
+        words[index] = (words[index] ^ mixed).wrapping_add(add(index));
+        index += 1;
+        if index == WORDS {
+            words[0] = words[WORDS - 1];
+            index = 1;
+        }
+    };
+    for round in 0..WORDS.max(key.len()) {
+        let place = round % key.len();
+        step(&mut words, 1_664_525, &|_| key[place].wrapping_add(place as u32));
+    }
+    for _ in 1..WORDS {
+        step(&mut words, 1_566_083_941, &|index| (index as u32).wrapping_neg());
+    }
+    words[0] = 0x8000_0000;
+    words
 }
 
 #[cfg(test)]
@@ -92,11 +110,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gives_the_numbers_that_python_gives() {
-        assert_eq!(PythonRandom::new(5).bits(), 2_675_342_405);
-        assert_eq!(PythonRandom::new(42).bits(), 2_746_317_213);
+    fn first_draws_are_those_of_python() {
+        assert_eq!(PythonRandom::new(5u32).bits(), 2_675_342_405);
+        assert_eq!(PythonRandom::new(42u32).bits(), 2_746_317_213);
+    }
+
+    #[test]
+    fn shuffles_are_those_of_python() {
         let mut rows: Vec<u32> = (0..10_001).collect();
-        PythonRandom::new(42).shuffle(&mut rows);
-        assert_eq!(rows[..5], [3771, 6672, 7261, 760, 3779]);
+        PythonRandom::new(42u32).shuffle(&mut rows);
+        assert_eq!(rows[..10], [3771, 6672, 7261, 760, 3779, 1772, 7509, 2679, 2305, 9215]);
+    }
+
+    #[test]
+    fn short_lists_shuffled_again_and_again_are_those_of_python() {
+        let mut random = PythonRandom::new(5u32);
+        let mut orders = Vec::new();
+        for _ in 0..8 {
+            let mut kinds = ['v', 'p', 'k'];
+            random.shuffle(&mut kinds);
+            orders.push(kinds.iter().collect::<String>());
+        }
+        assert_eq!(orders.join(" "), "vpk vpk pvk kvp pvk pkv vkp kpv");
+    }
+
+    #[test]
+    fn seeds_of_more_than_a_word_count_in_full() {
+        assert_eq!(PythonRandom::new((1u64 << 40) + 3).bits(), 943_978_446);
+        assert_eq!(PythonRandom::new(0u32).bits(), 3_626_764_237);
     }
 }

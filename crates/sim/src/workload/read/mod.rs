@@ -1,85 +1,119 @@
-//! Readers: one small file for each format, from the rows of a table to jobs.
+//! Readers: one small file for each format, from rows to jobs.
 
+mod acme;
+mod chronus;
+mod finish;
+mod format;
+mod gavel;
+mod hydra;
+mod jsonl;
+mod lucid;
 mod muri;
+mod native;
+mod openb;
+mod options;
+mod pai;
+mod philly;
+mod pollux;
+mod reading;
+mod slurm;
+mod swf;
 mod tiresias;
 
+pub use format::Format;
+pub use options::{Options, Sample};
+
+pub(super) use native::COLUMNS;
+
 use super::error::TraceError;
-use super::names::Names;
 use super::table::Table;
-use super::{TraceJob, Workload};
-use heeler_model::{Cluster, Demand, JobSpec, ModelId, Span, Time, Truth};
-use std::path::{Path, PathBuf};
+use super::trace::Trace;
+use heeler_model::Cluster;
+use reading::Reading;
+use std::path::Path;
 
-/// A format of traces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Tiresias' simulator: seconds.
-    Tiresias,
-    /// Muri's simulator: milliseconds and iterations.
-    Muri,
-}
-
-/// What a reader may need to know.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// The format, if it cannot be told from the header.
-    pub format: Option<Format>,
-    /// A table of start-up costs by GPUs and model.
-    pub startup: Option<PathBuf>,
-}
-
-/// A trace in memory.
-#[derive(Clone, Debug, Default)]
-pub struct Trace {
-    /// Its jobs.
-    pub workload: Workload,
-    /// The models they train, by `ModelId`.
-    pub models: Names,
-}
-
-/// What readers fill.
-pub(super) struct Reading<'a> {
-    pub(super) path: &'a Path,
-    pub(super) options: &'a Options,
-    pub(super) cluster: &'a mut Cluster,
-    pub(super) jobs: Vec<TraceJob>,
-    pub(super) models: Names,
-}
-
-impl Reading<'_> {
-    fn model(&mut self, name: &str) -> ModelId {
-        ModelId(self.models.number(name) as u16)
-    }
-}
-
-/// Read a trace. Tenants it names are added to the cluster.
+/// Read a trace. Tenants it names are added to the cluster. So are kinds of GPU, if the cluster
+/// has no nodes: then the trace is read for itself, not for a cluster.
 pub fn read(path: &Path, options: &Options, cluster: &mut Cluster) -> Result<Trace, TraceError> {
-    let mut models = Names::default();
-    models.number("");
-    let mut reading = Reading { path, options, cluster, jobs: Vec::new(), models };
-    let table = Table::open(path, b',')?;
-    let header = table.header();
-    let format = options.format.or_else(|| {
-        let muri = ["num_gpu", "iteration_time", "iterations", "submit_time"];
-        let tiresias = ["num_gpu", "submit_time", "duration"];
-        if header.has(&muri) {
-            Some(Format::Muri)
-        } else {
-            header.has(&tiresias).then_some(Format::Tiresias)
-        }
-    });
+    let format = match options.format {
+        Some(format) => format,
+        None => Format::of(path)?,
+    };
+    options.check(path, format)?;
+    let mut reading = Reading::new(path, options, cluster);
+    let table = || {
+        let table = Table::open(path, ',')?;
+        table.header().must_have(format.columns())?;
+        Ok(table)
+    };
     match format {
-        Some(Format::Tiresias) => tiresias::read(&mut reading, table)?,
-        Some(Format::Muri) => muri::read(&mut reading, table)?,
-        None => return Err(TraceError::file(path, "is in no known format")),
+        Format::Csv => native::read(&mut reading, table()?)?,
+        Format::Jsonl => jsonl::read(&mut reading)?,
+        Format::Philly => philly::read(&mut reading, table()?)?,
+        Format::Muri => muri::read(&mut reading, table()?)?,
+        Format::Chronus => chronus::read(&mut reading, table()?)?,
+        Format::Pai => pai::read(&mut reading, table()?)?,
+        Format::Tiresias => tiresias::read(&mut reading, table()?)?,
+        Format::Gavel => gavel::read(&mut reading, table()?)?,
+        Format::Pollux => pollux::read(&mut reading, table()?)?,
+        Format::Openb => openb::read(&mut reading, table()?)?,
+        Format::Lucid => lucid::read(&mut reading, table()?)?,
+        Format::Hydra => hydra::read(&mut reading, table()?)?,
+        Format::Acme => acme::read(&mut reading, table()?)?,
+        Format::Swf => swf::read(&mut reading)?,
+        Format::Slurm => slurm::read(&mut reading, Table::open(path, '|')?)?,
     }
-    Ok(Trace { workload: Workload::new(reading.jobs), models: reading.models })
+    finish::finish(reading, format)
 }
 
-/// A job of which a duration is known: it counts microseconds.
-pub(super) fn timed_job(submit: Time, duration: Span, demand: Demand) -> TraceJob {
-    let truth = Truth { work: duration.micros() as f64 };
-    let mut spec = JobSpec::new(demand).with_truth(truth);
-    spec.declared = Some(duration);
-    TraceJob { name: None, submit, spec, start_cost: None }
+#[cfg(test)]
+mod hostile;
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! Reading traces from text, for tests.
+
+    use super::*;
+    use crate::workload::TraceJob;
+    use std::path::PathBuf;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    /// Read a trace from text, as if it stood in a file of that name.
+    pub(crate) fn read_text(
+        name: &str,
+        text: &str,
+        options: &Options,
+        cluster: &mut Cluster,
+    ) -> Result<Trace, TraceError> {
+        let folder = folder();
+        let path = folder.join(name);
+        std::fs::write(&path, text).expect("a temporary file");
+        let trace = read(&path, options, cluster);
+        std::fs::remove_dir_all(&folder).expect("a temporary folder");
+        trace.map_err(|error| TraceError { file: name.into(), ..error })
+    }
+
+    /// The jobs of a trace on 4 nodes of 8 GPUs.
+    pub(crate) fn jobs(text: &str) -> Vec<TraceJob> {
+        let trace = read_text("t.csv", text, &Options::default(), &mut Cluster::uniform(4, 8));
+        trace.expect("a sound trace").jobs().to_vec()
+    }
+
+    /// What is wrong with a trace, and the hint.
+    pub(crate) fn wrong(text: &str) -> (String, String) {
+        let trace = read_text("t.csv", text, &Options::default(), &mut Cluster::uniform(4, 8));
+        let error = trace.expect_err("a broken trace");
+        (error.to_string(), error.hint.unwrap_or_default())
+    }
+
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+
+    /// A new folder of this test alone.
+    pub(crate) fn folder() -> PathBuf {
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("heeler-test-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).expect("a temporary folder");
+        folder
+    }
 }

@@ -1,10 +1,10 @@
-//! Muri's simulator: `job_id, num_gpu, submit_time [ms], iterations, model_name, …, iteration_time
-//! [ms], …`. Its program stretches every iteration by 1.5 %, and charges a start-up cost by model
-//! and size that is in a table of its own.
+//! Muri's simulator (Zhao et al., SIGCOMM 2022): `job_id, num_gpu, submit_time [ms], iterations,
+//! model_name, …, iteration_time [ms], …`. Its program stretches every iteration by 1.5 %, and
+//! charges a start-up cost by model and size that is in a table of its own.
 
-use super::{Reading, timed_job};
-use crate::workload::error::TraceError;
-use crate::workload::table::Table;
+use super::super::error::TraceError;
+use super::super::table::Table;
+use super::reading::{Reading, timed_job};
 use heeler_model::{Demand, Span};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,21 +13,25 @@ use std::path::Path;
 const STRETCH: u64 = 1015;
 
 pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceError> {
-    let startup = match &reading.options.startup {
-        Some(path) => startup_costs(path)?,
+    let given = reading.options.startup.as_ref();
+    let startup = match reading.companion(given, "startup_overhead.csv") {
+        Some(path) => startup_costs(&path)?,
         None => BTreeMap::new(),
     };
     table.each(|row| {
         let gpus = row.count("num_gpu")?;
         let iterations = u64::from(row.count("iterations")?);
         let iteration_ms = u64::from(row.count("iteration_time")?);
-        let duration = Span::from_micros(iterations * iteration_ms * STRETCH);
+        let Some(micros) = iterations.checked_mul(iteration_ms * STRETCH) else {
+            return Err(row.wrong("iterations", "take longer than time can count"));
+        };
+        let duration = Span::from_micros(micros);
         let mut job = timed_job(row.time("submit_time", 1e-3)?, duration, Demand::gpus(gpus));
         job.name = row.get("job_id").map(Into::into);
         let model = row.text("model_name")?;
         job.start_cost = startup.get(&(gpus, model.to_string())).copied();
-        job.spec.model = reading.model(model);
-        reading.jobs.push(job);
+        job.spec.model = reading.model(model)?;
+        reading.push(job);
         Ok(())
     })
 }
@@ -35,10 +39,54 @@ pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceE
 /// `num_gpu, model_name, overhead_s`.
 fn startup_costs(path: &Path) -> Result<BTreeMap<(u32, String), Span>, TraceError> {
     let mut costs = BTreeMap::new();
-    Table::open(path, b',')?.each(|row| {
+    Table::open(path, ',')?.each(|row| {
         let key = (row.count("num_gpu")?, row.text("model_name")?.to_string());
         costs.insert(key, row.span("overhead_s", 1.0)?);
         Ok(())
     })?;
     Ok(costs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{folder, jobs, wrong};
+    use crate::workload::{Options, read};
+    use heeler_model::{Cluster, Span, Time};
+
+    const TRACE: &str = "job_id,num_gpu,submit_time,iterations,model_name,iteration_time\n\
+                         0,2,1500,1000,net,40\n1,1,0,10,other,40\n";
+
+    #[test]
+    fn iterations_are_stretched() {
+        let jobs = jobs(TRACE);
+        assert_eq!(jobs[1].submit, Time::from_micros(1_500_000));
+        assert_eq!(jobs[1].duration(), Span::from_micros(40_600_000));
+        assert_eq!(jobs[1].start_cost, None, "there is no table");
+    }
+
+    #[test]
+    fn the_table_of_start_up_costs_is_found_above_the_trace() {
+        let folder = folder();
+        let traces = folder.join("traces");
+        std::fs::create_dir_all(&traces).expect("a folder");
+        std::fs::write(traces.join("t.csv"), TRACE).expect("a trace");
+        let costs = "num_gpu,model_name,overhead_s\n2,net,7\n";
+        std::fs::write(folder.join("startup_overhead.csv"), costs).expect("a table");
+        let read = |options: &Options| {
+            let trace = read(&traces.join("t.csv"), options, &mut Cluster::uniform(1, 8));
+            trace.expect("a trace").jobs().iter().map(|job| job.start_cost).collect::<Vec<_>>()
+        };
+        assert_eq!(read(&Options::default()), [None, Some(Span::from_secs(7))]);
+        let other = folder.join("other.csv");
+        std::fs::write(&other, "num_gpu,model_name,overhead_s\n1,other,2.5\n").expect("a table");
+        let options = Options { startup: Some(other), ..Options::default() };
+        assert_eq!(read(&options), [Some(Span::from_micros(2_500_000)), None]);
+        std::fs::remove_dir_all(folder).expect("a folder");
+    }
+
+    #[test]
+    fn iterations_are_whole_numbers() {
+        let (error, _) = wrong(&TRACE.replace("1000", "many"));
+        assert_eq!(error, "t.csv:2: column 4 (`iterations`): expected a number, found `many`");
+    }
 }

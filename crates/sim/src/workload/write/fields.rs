@@ -1,0 +1,264 @@
+//! A job as the fields of Heeler's own formats; what is as usual is left out.
+
+use super::WriteError;
+use crate::workload::TraceJob;
+use crate::workload::trace::Trace;
+use heeler_model::{Cluster, KindSet, Milli, Reach, Span, Step, TenantId};
+use std::collections::BTreeSet;
+
+/// The value of a field.
+pub(super) enum Value {
+    Text(String),
+    Number(String),
+    List(Vec<Value>),
+    Pairs(Vec<(String, String)>),
+}
+
+impl Value {
+    /// As it stands in a table.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Value::Text(text) | Value::Number(text) => text.clone(),
+            Value::List(items) => items.iter().map(Value::text).collect::<Vec<_>>().join("|"),
+            Value::Pairs(pairs) => {
+                let pairs = pairs.iter().map(|(key, value)| format!("{key}={value}"));
+                pairs.collect::<Vec<_>>().join("|")
+            }
+        }
+    }
+
+    /// As it stands in JSON.
+    pub(super) fn json(&self) -> String {
+        match self {
+            Value::Text(text) => quoted(text),
+            Value::Number(number) => number.clone(),
+            Value::List(items) => {
+                format!("[{}]", items.iter().map(Value::json).collect::<Vec<_>>().join(","))
+            }
+            Value::Pairs(pairs) => {
+                let pairs = pairs.iter().map(|(key, value)| format!("{}:{value}", quoted(key)));
+                format!("{{{}}}", pairs.collect::<Vec<_>>().join(","))
+            }
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// What jobs are called: their names, made different where two were equal; and their numbers, where
+/// others wait for jobs without names.
+pub(super) struct Ids(Vec<Option<String>>);
+
+impl Ids {
+    pub(super) fn new(trace: &Trace) -> Ids {
+        let jobs = trace.jobs();
+        let mut ids: Vec<Option<String>> = Vec::with_capacity(jobs.len());
+        let mut taken = BTreeSet::new();
+        for job in jobs {
+            let name = job.name.as_deref().filter(|name| !name.is_empty());
+            ids.push(name.map(|name| free_name(name, &mut taken)));
+        }
+        for before in jobs.iter().flat_map(|job| job.spec.after()) {
+            if let Some(id) = ids.get_mut(before.index())
+                && id.is_none()
+            {
+                *id = Some(free_name(&before.to_string(), &mut taken));
+            }
+        }
+        Ids(ids)
+    }
+
+    fn get(&self, index: usize) -> Option<&String> {
+        self.0.get(index)?.as_ref()
+    }
+}
+
+fn free_name(name: &str, taken: &mut BTreeSet<String>) -> String {
+    let others = (2..).map(|number| format!("{name}~{number}"));
+    let mut candidates = std::iter::once(name.to_string()).chain(others);
+    let free = candidates.find(|candidate| !taken.contains(candidate)).expect("they never end");
+    taken.insert(free.clone());
+    free
+}
+
+type Fields = Vec<(&'static str, Value)>;
+
+/// The fields of a job that are not as usual, in the order of columns.
+pub(super) fn fields(
+    index: usize,
+    trace: &Trace,
+    cluster: &Cluster,
+    ids: &Ids,
+) -> Result<Fields, WriteError> {
+    let job = &trace.jobs()[index];
+    let spec = &job.spec;
+    let mut fields = Fields::new();
+    if let Some(id) = ids.get(index) {
+        fields.push(("id", Value::Text(id.clone())));
+    }
+    fields.push(("submit_s", seconds(job.submit.micros())));
+    fields.push(("gpus", number(&spec.demand.asked())));
+    work(job, cluster, &mut fields);
+    let tenant = cluster.tenants.get(spec.tenant.index()).map_or("default", |known| &known.name);
+    if spec.tenant != TenantId(0) || tenant != "default" {
+        fields.push(("tenant", Value::Text(tenant.to_string())));
+    }
+    let model = trace.models.name(spec.model.index());
+    if !model.is_empty() {
+        fields.push(("model", Value::Text(model.to_string())));
+    }
+    if spec.priority != 0 {
+        fields.push(("priority", number(&spec.priority)));
+    }
+    demand(job, cluster, &mut fields);
+    if spec.skewed {
+        fields.push(("skewed", number(&1)));
+    }
+    match spec.declared {
+        Some(declared) if declared == job.duration() => {}
+        Some(declared) => fields.push(("declared_s", seconds(declared.micros()))),
+        None => fields.push(("declared_s", Value::Text("none".into()))),
+    }
+    if !spec.deadlines().is_empty() {
+        fields.push(("deadline_s", deadlines(job)));
+    }
+    if !spec.after().is_empty() {
+        let id = |index| ids.get(index).cloned().unwrap_or_default();
+        let names = spec.after().iter().map(|before| Value::Text(id(before.index())));
+        fields.push(("after", Value::List(names.collect())));
+    }
+    if let Some(cost) = job.start_cost {
+        fields.push(("start_s", seconds(cost.micros())));
+    }
+    check(&fields, index, ids)?;
+    Ok(fields)
+}
+
+fn number(number: &impl ToString) -> Value {
+    Value::Number(number.to_string())
+}
+
+fn seconds(micros: u64) -> Value {
+    Value::Number(decimal(micros, 6))
+}
+
+/// A whole number as a decimal fraction, without zeros at its end.
+fn decimal(number: u64, places: u32) -> String {
+    let unit = 10u64.pow(places);
+    let text = format!("{}.{:0places$}", number / unit, number % unit, places = places as usize);
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+/// A duration, or steps and how fast they go.
+fn work(job: &TraceJob, cluster: &Cluster, fields: &mut Fields) {
+    let spec = &job.spec;
+    let rates = spec.rates();
+    if rates.is_empty() && spec.nominal_pace == 1.0 {
+        fields.push(("duration_s", seconds(job.duration().micros())));
+        return;
+    }
+    let kinds = spec.demand.kinds.iter(cluster.kinds.len());
+    let best = kinds.filter_map(|kind| rates.get(kind.index())).fold(0.0, |a: f64, b| a.max(*b));
+    if !rates.is_empty() && best / 1e6 != spec.nominal_pace {
+        fields.push(("duration_s", seconds(job.duration().micros())));
+    }
+    fields.push(("steps", number(&job.work())));
+    if rates.is_empty() {
+        fields.push(("rates", number(&per_second(spec.nominal_pace))));
+        return;
+    }
+    let rate = |(index, kind): (usize, &heeler_model::Kind)| {
+        (kind.name.clone(), rates.get(index).copied().unwrap_or(0.0).to_string())
+    };
+    fields.push(("rates", Value::Pairs(cluster.kinds.iter().enumerate().map(rate).collect())));
+}
+
+/// The rate per second that is read back as this pace per microsecond, to the last bit.
+fn per_second(pace: f64) -> f64 {
+    let rate = pace * 1e6;
+    let near = [rate, rate.next_down(), rate.next_up()];
+    near.into_iter().find(|rate| rate / 1e6 == pace).unwrap_or(rate)
+}
+
+fn demand(job: &TraceJob, cluster: &Cluster, fields: &mut Fields) {
+    let demand = &job.spec.demand;
+    let sizes = demand.sizes;
+    if sizes.min != sizes.asked {
+        fields.push(("min_gpus", number(&sizes.min)));
+    }
+    if sizes.max != sizes.asked {
+        fields.push(("max_gpus", number(&sizes.max)));
+    }
+    match sizes.step {
+        Step::Any => {}
+        Step::PowersOfTwo => fields.push(("step", Value::Text("powers-of-two".into()))),
+        Step::MultiplesOf(unit) => {
+            fields.push(("step", Value::Text(format!("multiples-of-{unit}"))));
+        }
+    }
+    if demand.share != Milli::WHOLE {
+        fields.push(("share", Value::Number(decimal(demand.share.0.into(), 3))));
+    }
+    if demand.kinds != KindSet::ANY {
+        let kinds = demand.kinds.iter(cluster.kinds.len());
+        let names = kinds.map(|kind| Value::Text(cluster.kinds[kind.index()].name.clone()));
+        fields.push(("kinds", Value::List(names.collect())));
+    }
+    if demand.gpu_memory_mb != 0 {
+        fields.push(("gpu_memory_mb", number(&demand.gpu_memory_mb)));
+    }
+    if demand.cpu_milli != 0 {
+        fields.push(("cpus", Value::Number(decimal(demand.cpu_milli.into(), 3))));
+    }
+    if demand.memory_mb != 0 {
+        fields.push(("memory_mb", number(&demand.memory_mb)));
+    }
+    match demand.reach {
+        Reach::Cluster => {}
+        Reach::Rack => fields.push(("reach", Value::Text("rack".into()))),
+        Reach::Node => fields.push(("reach", Value::Text("node".into()))),
+    }
+}
+
+fn deadlines(job: &TraceJob) -> Value {
+    let deadline = |deadline: &heeler_model::Deadline| {
+        let after: Span = deadline.at.since(job.submit);
+        let time = decimal(after.micros(), 6);
+        match deadline.value {
+            1 => Value::Number(time),
+            value => Value::Text(format!("{time}:{value}")),
+        }
+    };
+    Value::List(job.spec.deadlines().iter().map(deadline).collect())
+}
+
+/// Refuse what would be read back as something else.
+fn check(fields: &Fields, index: usize, ids: &Ids) -> Result<(), WriteError> {
+    let job = || ids.get(index).cloned().unwrap_or_else(|| index.to_string());
+    let fail = |message| Err(WriteError::Unsayable { job: job(), message });
+    for (name, value) in fields {
+        let parts: Vec<&String> = match value {
+            Value::List(items) if items.is_empty() => {
+                return fail(format!("`{name}` is an empty list: it could never run"));
+            }
+            Value::Text(text) if text.contains(['\n', '\r']) => {
+                return fail(format!("`{name}` has a line break"));
+            }
+            Value::Text(_) | Value::Number(_) => Vec::new(),
+            Value::List(items) => items
+                .iter()
+                .filter_map(|item| if let Value::Text(text) = item { Some(text) } else { None })
+                .collect(),
+            Value::Pairs(pairs) => pairs.iter().map(|(key, _)| key).collect(),
+        };
+        let pairs = matches!(value, Value::Pairs(_));
+        let bad =
+            |part: &&&String| part.contains(['|', '\n', '\r']) || (pairs && part.contains('='));
+        if let Some(part) = parts.iter().find(bad) {
+            return fail(format!("`{part}` in `{name}` may not contain `|`, `=` or a line break"));
+        }
+    }
+    Ok(())
+}
