@@ -3,7 +3,7 @@
 
 use crate::ids::{JobId, TenantId};
 use crate::quantity::KindSet;
-use crate::reason::Reason;
+use crate::reason::{Reason, Tier};
 
 /// Names for the numbers in a reason.
 pub trait Naming {
@@ -26,7 +26,18 @@ pub struct Words {
 
 /// Put a reason into words.
 pub fn render(reason: &Reason, names: &dyn Naming) -> Words {
-    let (sentence, hint) = match *reason {
+    let (sentence, hint) = match reason.tier() {
+        Tier::Never => never(reason, names),
+        Tier::NotAllowed => not_allowed(reason, names),
+        Tier::Turn => turn(reason, names),
+    };
+    Words { sentence, hint }
+}
+
+type Said = (String, Option<String>);
+
+fn never(reason: &Reason, names: &dyn Naming) -> Said {
+    match *reason {
         Reason::TooLarge { need, largest } => (
             format!("it needs {need} GPUs together, and the cluster has at most {largest} such"),
             Some(format!("ask for {largest} GPUs or fewer")),
@@ -48,6 +59,12 @@ pub fn render(reason: &Reason, names: &dyn Naming) -> Words {
             format!("job {} must finish first, and it failed or was cancelled", names.job(job)),
             Some("cancel this job, or submit both again".into()),
         ),
+        _ => ("its owner cancelled it".into(), None),
+    }
+}
+
+fn not_allowed(reason: &Reason, names: &dyn Naming) -> Said {
+    match *reason {
         Reason::OverLimit { tenant, need, left } => (
             format!(
                 "it needs {need} GPUs, and tenant {} may use {left} more",
@@ -55,21 +72,23 @@ pub fn render(reason: &Reason, names: &dyn Naming) -> Words {
             ),
             Some("wait for the tenant's other jobs, or raise its limit".into()),
         ),
-        Reason::AfterJobs { jobs, first } => (
-            format!(
-                "it must follow {}, of which {} is next",
-                counted(jobs, "job"),
-                names.job(first)
-            ),
-            None,
-        ),
-        Reason::RoundNotOver { until } => {
-            (format!("decisions are taken at the end of a round, next at {until}"), None)
+        Reason::AfterJobs { jobs, first } => {
+            let jobs = if jobs == 1 { "one job".into() } else { format!("{jobs} jobs") };
+            (format!("it must follow {jobs}, of which {} is next", names.job(first)), None)
         }
         Reason::Protected { holder, until } => (
             format!("job {} holds a lease on GPUs it could use until {until}", names.job(holder)),
             None,
         ),
+        Reason::RoundNotOver { until } => {
+            (format!("decisions are taken at the end of a round, next at {until}"), None)
+        }
+        _ => ("it may not run now".into(), None),
+    }
+}
+
+fn turn(reason: &Reason, names: &dyn Naming) -> Said {
+    match *reason {
         Reason::ShareSpent { target, got } => (
             format!("it has had {got} ‰ of the time it is due {target} ‰ of"),
             Some("its turn comes again as others catch up".into()),
@@ -100,16 +119,10 @@ pub fn render(reason: &Reason, names: &dyn Naming) -> Words {
         Reason::Clearing { job } => {
             (format!("job {} is being stopped to make room for it", names.job(job)), None)
         }
-        Reason::BeingSaved => ("it is being saved so that another job can run".into(), None),
         Reason::Displaced { by } => {
             (format!("it was stopped so that job {} could run", names.job(by)), None)
         }
         Reason::Rearranged => ("it was stopped to run elsewhere or at another size".into(), None),
-        Reason::Withdrawn => ("its owner cancelled it".into(), None),
-    };
-    Words { sentence, hint }
-}
-
-fn counted(count: u32, noun: &str) -> String {
-    if count == 1 { format!("one {noun}") } else { format!("{count} {noun}s") }
+        _ => ("it is being saved so that another job can run".into(), None),
+    }
 }

@@ -3,6 +3,7 @@
 mod card;
 mod error;
 mod policy;
+mod quantity;
 mod registry;
 mod rounds;
 

@@ -1,16 +1,15 @@
 //! From the words of a card to parts. Every word is a variant of an enum here, so a card with a
 //! word that does not exist is refused with the list of those that do.
 
+use crate::quantity::{GpuTime, Length, Promote};
 use heeler_engine::{
     Allocate, Cadence, Fit, Gate, Order, Parts, Pick, Pipeline, Place, Policy, Predict, Preempt,
     Resize,
 };
-use heeler_model::Span;
 use heeler_parts::{allocate, gate, order, place, predict, resize};
 use order::{Served, Weigh};
 use place::Remainder;
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 /// What a recipe is made of.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -222,75 +221,6 @@ pub enum CadenceCard {
     Event,
     /// At whole multiples of a time.
     Round(Length),
-}
-
-/// A time, written such as `10 min`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Length(pub Span);
-
-/// GPU time, written such as `3250 gpu-s` or `1 gpu-hour`.
-#[derive(Clone, Copy, Debug)]
-pub struct GpuTime(pub Span);
-
-/// How often a job must have waited the time it ran; `never`, or a number.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Promote(pub Option<u64>);
-
-impl<'de> Deserialize<'de> for Length {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Length, D::Error> {
-        let text = String::deserialize(from)?;
-        text.parse().map(Length).map_err(Error::custom)
-    }
-}
-
-impl Serialize for Length {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(&format_args!("{} s", self.0.secs_f64()))
-    }
-}
-
-impl<'de> Deserialize<'de> for GpuTime {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<GpuTime, D::Error> {
-        let text = String::deserialize(from)?;
-        let plain = text.replace("gpu-", "");
-        match plain.parse() {
-            Ok(span) if plain != text => Ok(GpuTime(span)),
-            _ => Err(Error::custom(format!(
-                "expected GPU time such as `3250 gpu-s` or `1 gpu-hour`, found `{text}`"
-            ))),
-        }
-    }
-}
-
-impl Serialize for GpuTime {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(&format_args!("{} gpu-s", self.0.secs_f64()))
-    }
-}
-
-impl<'de> Deserialize<'de> for Promote {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Promote, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Word(String),
-            Number(f64),
-        }
-        match Written::deserialize(from)? {
-            Written::Word(word) if word == "never" => Ok(Promote(None)),
-            Written::Number(times) if times > 0.0 => Ok(Promote(Some((times * 1000.0) as u64))),
-            _ => Err(Error::custom("expected `never` or a number above zero")),
-        }
-    }
-}
-
-impl Serialize for Promote {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            None => to.serialize_str("never"),
-            Some(milli) => to.serialize_f64(milli as f64 / 1000.0),
-        }
-    }
 }
 
 impl PredictCard {

@@ -1,6 +1,6 @@
 //! Cards of recipes that share out time in rounds.
 
-use crate::policy::Length;
+use crate::quantity::Length;
 use heeler_engine::Policy;
 use heeler_parts::shares::{BestKindFirst, EqualShares, RoundTarget, Shares};
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,6 @@
 //! The simulator: virtual time, a modelled world, workloads, metrics and reports.
 
+mod act;
 pub mod cluster;
 pub mod metrics;
 mod queue;

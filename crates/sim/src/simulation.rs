@@ -9,10 +9,7 @@ use crate::watch::Watch;
 use crate::workload::{Arrivals, TraceJob};
 use crate::world::World;
 use heeler_engine::{Engine, Step};
-use heeler_model::{
-    Action, Assignment, Cluster, Event, Exit, Generation, JobId, NodeId, Reason, Span, Tier, Time,
-    Transition,
-};
+use heeler_model::{Cluster, Event, JobId, NodeId, Reason, Span, Tier, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -32,18 +29,18 @@ pub struct Simulation {
     pub(crate) watch: Watch,
     pub(crate) now: Time,
     pub(crate) rounds: Rounds,
-    queue: Queue,
+    pub(crate) queue: Queue,
     step: Step,
     wake: Option<Time>,
-    seed: u64,
+    pub(crate) seed: u64,
     /// Decisions in a row after which nothing ran and nothing was to come.
     idle_moments: u32,
     /// Start costs of unfinished jobs that have their own.
-    start_costs: BTreeMap<JobId, Span>,
+    pub(crate) start_costs: BTreeMap<JobId, Span>,
     /// Running jobs, in worlds where every event concerns them.
-    running: Vec<JobId>,
+    pub(crate) running: Vec<JobId>,
     /// Events that answer an action at the same moment.
-    answers: Vec<Event>,
+    pub(crate) answers: Vec<Event>,
 }
 
 impl Simulation {
@@ -143,8 +140,8 @@ impl Simulation {
         true
     }
 
-    /// Whether nothing can happen to a job any more. Failures and rounds go on for ever, but once no
-    /// job is to come and none runs, only a repair or a few more rounds can start one.
+    /// Whether nothing can happen to a job any more. Failures and rounds go on for ever, but once
+    /// no job is to come and none runs, only a repair or a few more rounds can start one.
     pub(crate) fn is_over(&self) -> bool {
         let state = self.engine.state();
         let stands_still = state.running() == 0 && !state.is_clearing();
@@ -187,86 +184,6 @@ impl Simulation {
         self.engine.observe(self.now, Event::Submitted { job: id, spec: Box::new(spec) });
     }
 
-    fn happen(&mut self, happening: Happening) {
-        match happening {
-            Happening::Finish(job, _) => self.finish(job),
-            Happening::Saved(job) => {
-                let done = self.records[job].done;
-                self.release(job, Exit::Saved { done });
-            }
-            Happening::Break(node) => self.break_node(node),
-            Happening::Repair(node) => {
-                self.watch.node(&self.cluster, node, true);
-                self.engine.observe(self.now, Event::NodeUp { node });
-                if let Some(failures) = &self.world.failures {
-                    let holds = failures.holds(self.seed, node, self.now);
-                    self.queue.push(self.now + holds, Happening::Break(node));
-                }
-            }
-        }
-    }
-
-    fn finish(&mut self, job: JobId) {
-        let now = self.now;
-        let late = self.world.notice_late();
-        let record = &mut self.records[job];
-        record.useful_milli += useful(record, now.minus(late));
-        record.done = record.work;
-        record.ended = Some(now);
-        record.outcome = Outcome::Finished;
-        self.watch.leaves(&mut self.records[job]);
-        self.start_costs.remove(&job);
-        self.release(job, Exit::Finished);
-    }
-
-    /// A job's GPUs are free; tell the engine how its attempt ended.
-    pub(crate) fn release(&mut self, job: JobId, exit: Exit) {
-        let record = &mut self.records[job];
-        record.stamp += 1;
-        record.pace = 0.0;
-        let milli = std::mem::take(&mut record.milli);
-        record.held_milli += u64::from(milli) * self.now.since(record.held_since).micros();
-        record.held_since = self.now;
-        self.watch.frees(job, milli, self.now);
-        self.running.retain(|other| *other != job);
-        let generation = Generation(self.records[job].generation);
-        self.engine.observe(self.now, Event::Stopped { job, generation, exit });
-    }
-
-    fn break_node(&mut self, node: NodeId) {
-        if let Some(failures) = &self.world.failures {
-            let repair = failures.repair(self.seed, node, self.now);
-            self.queue.push(self.now + repair, Happening::Repair(node));
-        }
-        self.watch.node(&self.cluster, node, false);
-        let uses = |job: &heeler_engine::Job| {
-            let placement = job.assignment.as_ref().map(|assignment| &assignment.placement);
-            placement.is_some_and(|p| p.slices().iter().any(|slice| slice.node == node))
-        };
-        let jobs = self.engine.state().jobs().iter();
-        let hit: Vec<JobId> =
-            jobs.filter(|job| job.is_running() && uses(job)).map(|j| j.id).collect();
-        // First the node goes, so that nobody is placed on it; then the jobs that ran there.
-        self.engine.observe(self.now, Event::NodeDown { node });
-        for job in hit {
-            let now = self.now;
-            let every = self.world.costs.checkpoint_every_s;
-            let record = &mut self.records[job];
-            let reached = record.done_at(now);
-            let kept = every.map_or(0.0, |seconds| {
-                let each = seconds * 1e6 * record.pace;
-                if each > 0.0 { ((reached - record.safe) / each).floor() * each } else { 0.0 }
-            });
-            record.done = record.safe + kept;
-            record.useful_milli +=
-                (kept / record.pace.max(f64::MIN_POSITIVE)) as u64 * u64::from(record.milli);
-            record.safe = record.done;
-            record.losses += 1;
-            let done = record.done;
-            self.release(job, Exit::Lost { done });
-        }
-    }
-
     /// Decide, act, and decide again as long as actions are answered at once.
     pub(crate) fn decide(&mut self) {
         loop {
@@ -292,113 +209,6 @@ impl Simulation {
         let state = self.engine.state();
         self.watch.counts(state.waiting(), state.running());
         self.count_idle();
-    }
-
-    fn act(&mut self, action: Action) {
-        match action {
-            Action::Start { job, generation, assignment, transition } => {
-                self.start(job, generation, &assignment, transition);
-            }
-            Action::Stop { job, reason, .. } => self.stop(job, reason),
-        }
-    }
-
-    fn start(&mut self, job: JobId, number: Generation, on: &Assignment, transition: Transition) {
-        let now = self.now;
-        let every_event = self.world.quirks.restart_all_at_every_event;
-        let own = self.start_costs.get(&job).copied();
-        let cost = match (transition, own) {
-            _ if every_event => Span::ZERO,
-            (Transition::Start, Some(own)) => own,
-            _ => self.world.costs.until_progress(transition, on.gpus()),
-        };
-        let engine_job = self.engine.state().job(job);
-        let pace = self.world.pace.pace(&engine_job.spec, on, &self.cluster);
-        let assumed = engine_job.progress;
-        let record = &mut self.records[job];
-        record.generation = number.0;
-        record.stamp += 1;
-        record.pace = pace;
-        record.from = now + cost;
-        record.milli = on.milli() as u32;
-        record.waited += now.since(record.held_since);
-        record.held_since = now;
-        record.started.get_or_insert(now);
-        let (done, from) = (record.done, record.from);
-        if self.world.quirks.whole_units_per_round_s.is_some() {
-            // Work is handed out by the round; nothing is done meanwhile.
-            record.pace = 0.0;
-        } else {
-            let finish = record.finish() + self.world.notice_late();
-            self.queue.push(finish, Happening::Finish(job, record.stamp));
-        }
-        self.watch.takes(job, on, now);
-        if every_event {
-            self.running.push(job);
-        }
-        let by_round = self.world.quirks.whole_units_per_round_s.is_some();
-        if by_round {
-            return;
-        }
-        if assumed.pace != pace || assumed.from != from || assumed.done != done {
-            let generation = number;
-            self.answers.push(Event::Progress { job, generation, done, from, pace });
-        }
-    }
-
-    fn stop(&mut self, job: JobId, reason: Reason) {
-        let now = self.now;
-        let record = &mut self.records[job];
-        match reason {
-            Reason::Rearranged => record.moves += 1,
-            _ => record.preemptions += 1,
-        }
-        let gpus = record.gpus;
-        let undone = match reason {
-            Reason::Rearranged => 0.0,
-            _ => self.world.costs.undo.of(gpus).micros() as f64 * record.pace,
-        };
-        record.useful_milli += useful(record, now);
-        record.useful_milli -= ((undone / record.pace.max(f64::MIN_POSITIVE)) as u64
-            * u64::from(record.milli))
-        .min(record.useful_milli);
-        // What is undone may be more than what was done: the job then owes work.
-        record.done = record.done_at(now) - undone;
-        record.safe = record.done;
-        record.from = now;
-        record.pace = 0.0;
-        record.stamp += 1;
-        let done = record.done;
-        let save = self.world.costs.save.of(gpus);
-        if save.is_zero() {
-            let generation = Generation(record.generation);
-            self.answers.push(Event::Stopped { job, generation, exit: Exit::Saved { done } });
-        } else {
-            self.queue.push(now + save, Happening::Saved(job));
-        }
-    }
-
-    /// Every running job loses its cost of starting once more, as far as the time since the last
-    /// event goes. Jobs that finish now are not charged.
-    fn restart_all(&mut self, at: Time) {
-        for index in 0..self.running.len() {
-            let job = self.running[index];
-            let own = self.start_costs.get(&job).copied();
-            let cost = own.unwrap_or_else(|| self.world.costs.start.of(self.records[job].gpus));
-            let record = &mut self.records[job];
-            if record.finish() <= at {
-                continue;
-            }
-            let gained = at.since(record.from).saturating_sub(cost);
-            record.useful_milli += gained.micros() * u64::from(record.milli);
-            record.done += gained.micros() as f64 * record.pace;
-            record.from = at;
-            record.stamp += 1;
-            let (done, from, pace) = (record.done, at, record.pace);
-            self.queue.push(record.finish(), Happening::Finish(job, record.stamp));
-            let generation = Generation(record.generation);
-            self.engine.observe(at, Event::Progress { job, generation, done, from, pace });
-        }
     }
 
     /// Nothing happens any more: say what became of those who never ended.
@@ -482,9 +292,4 @@ impl Simulation {
 /// Whether a scheduled finish no longer holds.
 fn is_void(records: &Records, what: Happening) -> bool {
     matches!(what, Happening::Finish(job, stamp) if records[job].stamp != stamp)
-}
-
-/// Useful GPU time of the present attempt by a time.
-fn useful(record: &Record, now: Time) -> u64 {
-    now.since(record.from).micros() * u64::from(record.milli)
 }

@@ -117,7 +117,7 @@ impl<'a> Walk<'a> {
         // Running jobs are sorted by their ends already; only what this plan adds is not.
         let mut added = self.added_ends();
         added.sort_unstable();
-        let running = self.pipe.ends.iter().map(|(end, job)| (*end, Some(*job)));
+        let running = self.pipe.ends.iter().map(|(end, job)| (end, Some(job)));
         let mut ends = merge(running, added.into_iter()).peekable();
         while let Some((end, ending)) = ends.next() {
             if let Some(ending) = ending {
@@ -175,8 +175,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// When GPUs come free that the queue does not know of: those of jobs that this plan starts, and
-    /// those that are reserved.
+    /// When GPUs come free that the queue does not know of: those of jobs that this plan starts,
+    /// and those that are reserved.
     fn added_ends(&self) -> Vec<(Time, Option<JobId>)> {
         let planned = self.plan.run.iter().map(|run| {
             let job = self.view.state().job(run.job);

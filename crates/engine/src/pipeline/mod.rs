@@ -5,121 +5,37 @@ mod backfill;
 mod elastic;
 mod evict;
 mod memo;
+mod parts;
 mod queue;
 mod room;
 mod spare;
+mod timers;
 mod walk;
+
+pub use parts::{Cadence, Fit, Parts, Preempt};
 
 use crate::rules::{Crossing, RoundClock, Ties};
 use crate::state::Job;
-use crate::traits::{Allocate, Gate, Key, Line, Note, Order, Place, Policy, Predict, Resize};
+use crate::traits::{Key, Line, Note, Policy};
 use crate::view::View;
-use heeler_model::{JobId, ModelId, Plan, Span, TenantId, Time};
+use heeler_model::{JobId, ModelId, Plan, TenantId, Time};
 use memo::Memo;
 use queue::{ClassKey, Queue};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use timers::Timers;
 use walk::Walk;
-
-/// What happens behind a job that does not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fit {
-    /// It blocks the queue.
-    Strict,
-    /// Others that fit may pass.
-    Skip,
-    /// Others may pass if they do not delay the first `depth` jobs that wait, by what is
-    /// estimated. A depth of one is EASY backfill, no limit is conservative backfill.
-    Backfill {
-        /// How many waiting jobs get a reservation.
-        depth: u32,
-    },
-}
-
-/// Whose GPUs a job may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Preempt {
-    /// Nobody's.
-    Never,
-    /// Those of jobs behind it in the order, last first.
-    ByOrder {
-        /// For how long a job that starts may not be disturbed.
-        lease: Span,
-    },
-    /// Those of jobs whose tenants use more than their quota, latest start first, if its own
-    /// tenant uses less.
-    Reclaim {
-        /// For how long a job that starts may not be disturbed.
-        lease: Span,
-    },
-}
-
-impl Preempt {
-    fn lease(self) -> Span {
-        match self {
-            Preempt::Never => Span::ZERO,
-            Preempt::ByOrder { lease } | Preempt::Reclaim { lease } => lease,
-        }
-    }
-}
-
-/// When decisions are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cadence {
-    /// Whenever something happens.
-    Event,
-    /// At whole multiples of a span, while there are jobs.
-    Round(Span),
-}
-
-/// The parts of a pipeline.
-pub struct Parts {
-    /// Who runs first.
-    pub order: Box<dyn Order>,
-    /// Who may be considered.
-    pub gate: Option<Box<dyn Gate>>,
-    /// How much a job gets.
-    pub allocate: Box<dyn Allocate>,
-    /// Which GPUs.
-    pub place: Box<dyn Place>,
-    /// Whether running jobs change their size.
-    pub resize: Option<Box<dyn Resize>>,
-    /// How long jobs are taken to run, for backfill.
-    pub predict: Option<Box<dyn Predict>>,
-    /// What happens behind a job that does not fit.
-    pub fit: Fit,
-    /// Whose GPUs a job may take.
-    pub preempt: Preempt,
-    /// When decisions are taken.
-    pub cadence: Cadence,
-}
-
-impl Parts {
-    fn fork(&self) -> Parts {
-        Parts {
-            order: self.order.fork(),
-            gate: self.gate.as_ref().map(|gate| gate.fork()),
-            allocate: self.allocate.fork(),
-            place: self.place.fork(),
-            resize: self.resize.as_ref().map(|resize| resize.fork()),
-            predict: self.predict.as_ref().map(|predict| predict.fork()),
-            ..*self
-        }
-    }
-}
 
 /// A policy composed of parts.
 pub struct Pipeline {
     parts: Parts,
     queue: Queue,
     /// When the lines of jobs bend by themselves.
-    bends: BTreeSet<(Time, JobId)>,
-    bend_of: Vec<Option<Time>>,
+    bends: Timers,
     /// When running jobs may be disturbed again.
     leases: BTreeSet<(Time, JobId)>,
     /// When running jobs are taken to end, where backfill wants to know.
-    ends: BTreeSet<(Time, JobId)>,
-    end_of: Vec<Option<Time>>,
+    ends: Timers,
     /// What was tried in vain.
     memo: Memo,
     /// All jobs in the order of the last decision, in worlds where that breaks ties.
@@ -136,11 +52,9 @@ impl Pipeline {
         Pipeline {
             parts,
             queue: Queue::default(),
-            bends: BTreeSet::new(),
-            bend_of: Vec::new(),
+            bends: Timers::default(),
             leases: BTreeSet::new(),
-            ends: BTreeSet::new(),
-            end_of: Vec::new(),
+            ends: Timers::default(),
             memo: Memo::default(),
             previous: Vec::new(),
             stirred: false,
@@ -181,7 +95,7 @@ impl Pipeline {
         let line = self.parts.order.line(job, view);
         self.seat_at(job, line, view);
         let bend = self.parts.order.bends(job, view);
-        set_timer(&mut self.bends, &mut self.bend_of, view.jobs().place(id), id, bend);
+        self.bends.set(view.jobs(), id, bend);
     }
 
     fn seat_at(&mut self, job: &Job, line: Line, view: &View) {
@@ -212,9 +126,8 @@ impl Pipeline {
     fn unseat(&mut self, id: JobId, view: &View) {
         self.memo.forget(id);
         self.queue.remove(view.jobs(), id);
-        let place = view.jobs().place(id);
-        set_timer(&mut self.bends, &mut self.bend_of, place, id, None);
-        set_timer(&mut self.ends, &mut self.end_of, place, id, None);
+        self.bends.set(view.jobs(), id, None);
+        self.ends.set(view.jobs(), id, None);
     }
 
     /// Note when a running job is taken to end.
@@ -227,7 +140,7 @@ impl Pipeline {
             Some(left) => job.progress.from.max(view.now()) + left,
             None => Time::MAX,
         });
-        set_timer(&mut self.ends, &mut self.end_of, view.jobs().place(id), id, end);
+        self.ends.set(view.jobs(), id, end);
     }
 
     fn lease_of(&mut self, id: JobId, view: &View, placed: bool) {
@@ -239,12 +152,27 @@ impl Pipeline {
         };
     }
 
+    /// A decision was taken; nothing is due until something happens.
+    fn decided(&mut self, view: &View) {
+        self.stirred = false;
+        self.round_over = false;
+        while self.leases.first().is_some_and(|(at, _)| *at <= view.now()) {
+            self.leases.pop_first();
+        }
+        if view.rules().crossing != Crossing::Exact {
+            self.forecast_all(view);
+        }
+        if let Cadence::Round(every) = self.parts.cadence {
+            let rounds = view.now().micros() / every.micros().max(1) + 1;
+            self.next_round = Time::from_micros(rounds * every.micros());
+        }
+    }
+
     /// Where forecasts are not exact they are made anew at every decision.
     fn forecast_all(&mut self, view: &View) {
         for job in view.jobs().iter() {
             let bend = self.parts.order.bends(job, view);
-            let place = view.jobs().place(job.id);
-            set_timer(&mut self.bends, &mut self.bend_of, place, job.id, bend);
+            self.bends.set(view.jobs(), job.id, bend);
         }
     }
 
@@ -252,7 +180,7 @@ impl Pipeline {
     fn refresh(&mut self, view: &View) {
         let due: Vec<JobId> = if view.rules().crossing == Crossing::Exact {
             let due = self.bends.iter().take_while(|(at, _)| *at <= view.now());
-            due.map(|(_, id)| *id).collect()
+            due.map(|(_, id)| id).collect()
         } else {
             view.jobs().iter().map(|job| job.id).collect()
         };
@@ -281,29 +209,6 @@ impl Pipeline {
                 }
             }
         }
-    }
-}
-
-/// Set, move or clear the timer of a job.
-fn set_timer(
-    timers: &mut BTreeSet<(Time, JobId)>,
-    timer_of: &mut Vec<Option<Time>>,
-    place: Option<usize>,
-    id: JobId,
-    at: Option<Time>,
-) {
-    let Some(place) = place else { return };
-    if at.is_none() && timer_of.get(place).is_none_or(Option::is_none) {
-        return;
-    }
-    if timer_of.len() <= place {
-        timer_of.resize(place + 1, None);
-    }
-    if let Some(old) = std::mem::replace(&mut timer_of[place], at) {
-        timers.remove(&(old, id));
-    }
-    if let Some(at) = at {
-        timers.insert((at, id));
     }
 }
 
@@ -356,20 +261,7 @@ impl Policy for Pipeline {
             Note::RoundOver { .. } => self.round_over = true,
             Note::Ran { .. } => {}
             Note::Deciding => self.refresh(view),
-            Note::Decided => {
-                self.stirred = false;
-                self.round_over = false;
-                while self.leases.first().is_some_and(|(at, _)| *at <= view.now()) {
-                    self.leases.pop_first();
-                }
-                if view.rules().crossing != Crossing::Exact {
-                    self.forecast_all(view);
-                }
-                if let Cadence::Round(every) = self.parts.cadence {
-                    let rounds = view.now().micros() / every.micros().max(1) + 1;
-                    self.next_round = Time::from_micros(rounds * every.micros());
-                }
-            }
+            Note::Decided => self.decided(view),
         }
         for id in moved {
             self.seat(id, view);
@@ -380,7 +272,7 @@ impl Policy for Pipeline {
     fn is_due(&self, view: &View) -> bool {
         match self.parts.cadence {
             Cadence::Event => {
-                let bent = self.bends.first().is_some_and(|(at, _)| *at <= view.now());
+                let bent = self.bends.first().is_some_and(|at| at <= view.now());
                 let freed = self.leases.first().is_some_and(|(at, _)| *at <= view.now());
                 self.stirred || bent || freed
             }
@@ -394,7 +286,7 @@ impl Policy for Pipeline {
             let recipe = view.rules().rounds == RoundClock::Recipe;
             return (recipe && !view.jobs().is_empty()).then_some(self.next_round);
         }
-        let bend = self.bends.first().map(|(at, _)| *at);
+        let bend = self.bends.first();
         // A lease that ends matters to those who wait.
         let lease = self.leases.iter().map(|(at, _)| *at).find(|at| *at > view.now());
         let lease = lease.filter(|_| self.queue.waiting() > 0);
@@ -436,10 +328,8 @@ impl Policy for Pipeline {
             parts: self.parts.fork(),
             queue: self.queue.clone(),
             bends: self.bends.clone(),
-            bend_of: self.bend_of.clone(),
             leases: self.leases.clone(),
             ends: self.ends.clone(),
-            end_of: self.end_of.clone(),
             memo: Memo::default(),
             previous: self.previous.clone(),
             ..*self

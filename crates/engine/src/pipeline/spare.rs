@@ -6,8 +6,8 @@ use crate::traits::Want;
 use heeler_model::{Reason, Run, Stop};
 
 impl Walk<'_> {
-    /// A job that lost its GPUs and found others later in the walk need not move at all if those who
-    /// took its GPUs can be placed elsewhere, now that it is known who stops. Says whether the
+    /// A job that lost its GPUs and found others later in the walk need not move at all if those
+    /// who took its GPUs can be placed elsewhere, now that it is known who stops. Says whether the
     /// plan has changed.
     pub(super) fn spare_moves(&mut self) -> bool {
         let state = self.view.state();

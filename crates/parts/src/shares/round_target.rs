@@ -1,7 +1,7 @@
 //! Rounds that realise shares of time, as in Gavel (Narayanan et al., OSDI 2020, §5): for each kind
 //! of GPU, jobs are ranked by the share they should have over the part of the time they have had,
-//! and as many as fit run for a round. Shares are computed anew when jobs came or went, but not more
-//! often than every so often.
+//! and as many as fit run for a round. Shares are computed anew when jobs came or went, but not
+//! more often than every so often.
 
 use super::{Shares, rate};
 use heeler_engine::{Draft, Grip, Note, Place, Policy, RoundClock, View, Want};

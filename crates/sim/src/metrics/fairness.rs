@@ -4,6 +4,7 @@
 
 use super::spread::Spread;
 use crate::record::Record;
+use heeler_model::Span;
 use serde::Serialize;
 
 /// Above this a job counts as treated unfairly, as in Gavel's and Shockwave's evaluations.
@@ -46,7 +47,7 @@ impl Fairness {
         jobs: usize,
     ) -> Fairness {
         let timed = finished.filter(|record| !record.alone.is_zero());
-        let completion = |record: &Record| record.completion().map_or(0.0, |span| span.secs_f64());
+        let completion = |record: &Record| record.completion().map_or(0.0, Span::secs_f64);
         let crowded = |record: &Record, jobs: f64| {
             completion(record) / (record.alone.secs_f64() * (jobs / gpus).max(1.0))
         };

@@ -10,7 +10,7 @@ pub use spread::{Spread, quantile};
 
 use crate::record::{Outcome, Record};
 use crate::simulation::Simulation;
-use heeler_model::{Cluster, TenantId};
+use heeler_model::{Cluster, Span, TenantId};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -157,7 +157,7 @@ fn counts(records: &[Record]) -> Counts {
 }
 
 fn completions<'a>(finished: impl Iterator<Item = &'a Record>) -> Spread {
-    Spread::of(finished.filter_map(Record::completion).map(|span| span.secs_f64()).collect())
+    Spread::of(finished.filter_map(Record::completion).map(Span::secs_f64).collect())
 }
 
 fn waits<'a>(finished: impl Iterator<Item = &'a Record>) -> Spread {

@@ -302,7 +302,7 @@ fn generated_jobs_run_to_their_end() {
         let cluster = Arc::new(cluster);
         let card = heeler_recipes::find("fifo-skip").expect("it is built in");
         let card = Card::read(card.text, "fifo-skip").expect("it can be read");
-        let policy = card.policy.build();
+        let policy = card.build();
         let engine = Engine::new(cluster.clone(), policy, Rules::default(), 1);
         let world = World::default();
         let mut simulation = Simulation::new(engine, world, cluster, Box::new(generator), 1);
