@@ -1,5 +1,8 @@
 //! What must hold for every recipe, on random clusters, jobs and faults.
 
+// One test runs simulations side by side to show that threads change nothing.
+#![allow(clippy::disallowed_methods)]
+
 use heeler_engine::{Engine, Phase, State};
 use heeler_model::{
     Cluster, Demand, JobId, JobSpec, KindSet, Milli, NodeId, RackId, Reach, Reason, Scope, Sizes,

@@ -10,6 +10,7 @@ use crate::workload::{Arrivals, TraceJob};
 use crate::world::World;
 use heeler_engine::{Engine, Step};
 use heeler_model::{Cluster, Event, JobId, NodeId, Reason, Span, Tier, Time};
+use heeler_recipes::Card;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -81,6 +82,18 @@ impl Simulation {
             running: Vec::new(),
             answers: Vec::new(),
         }
+    }
+
+    /// A simulation of a recipe at time zero.
+    pub fn of_recipe(
+        card: &Card,
+        world: World,
+        cluster: Arc<Cluster>,
+        arrivals: Box<dyn Arrivals>,
+        seed: u64,
+    ) -> Simulation {
+        let engine = Engine::new(cluster.clone(), card.build(), world.rules, seed);
+        Simulation::new(engine, world, cluster, arrivals, seed)
     }
 
     /// Keep a record of who ran where, for reports.
@@ -224,7 +237,7 @@ impl Simulation {
         }
     }
 
-    /// Replace the engine by one restored from its snapshot with a fresh policy, as after a restart.
+    /// Replace the engine by one restored from its snapshot with a fresh policy, as a restart does.
     pub fn restart(&mut self, policy: Box<dyn heeler_engine::Policy>) {
         let snapshot = self.engine.snapshot();
         let restored = Engine::restore(snapshot, policy);

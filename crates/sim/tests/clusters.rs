@@ -1,26 +1,11 @@
-//! Descriptions of clusters from files: our own samples, the examples of the reference, and the
-//! published lists of nodes where they are at hand.
+//! Descriptions of clusters from files: our own samples and the examples of the reference.
 
 use heeler_model::KindId;
 use heeler_sim::cluster;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 fn here(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name).display().to_string()
-}
-
-/// A published data set, if it is at hand; otherwise says that the test was skipped.
-fn shared(name: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("HEELER_SHARED").map(PathBuf::from);
-    let folder = folder.unwrap_or_else(|| here("../../../shared").into());
-    let path = folder.join("data").join(name);
-    if !path.exists() {
-        // Straight to the terminal: what tests print is kept back when they pass.
-        writeln!(std::io::stderr(), "SKIPPED: {} is not there", path.display()).expect("said");
-        return None;
-    }
-    Some(path)
 }
 
 #[test]
@@ -95,23 +80,4 @@ fn examples_of_the_reference_work() {
         }
     }
     assert!(examples > 5, "{examples}");
-}
-
-#[test]
-fn published_lists_of_nodes_are_read() {
-    for (name, nodes, kinds) in
-        [("openb_node_list_all_node.csv", 1523, 8), ("openb_node_list_gpu_node.csv", 1213, 7)]
-    {
-        let Some(path) = shared(&format!("openb-gpu-v2023/{name}")) else { continue };
-        let cluster = cluster::read(&path.display().to_string()).expect("a cluster");
-        assert_eq!((cluster.nodes.len(), cluster.kinds.len()), (nodes, kinds), "{name}");
-        assert_eq!(cluster.gpus(), 6212);
-        let class = |kind: &str, gpus| {
-            let same = |node: &&heeler_model::Node| {
-                node.gpus == gpus && cluster.kinds[node.kind.index()].name == kind
-            };
-            cluster.nodes.iter().filter(same).count()
-        };
-        assert_eq!((class("G2", 8), class("T4", 2)), (549, 387), "the largest classes");
-    }
 }

@@ -1,9 +1,11 @@
 //! What a simulation showed, in numbers.
 
+mod against;
 mod fairness;
 mod jobs;
 mod spread;
 
+pub use against::Agreement;
 pub use fairness::{Fairness, FinishTime};
 pub use jobs::write_jobs;
 pub use spread::{Spread, quantile};

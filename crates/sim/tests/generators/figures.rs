@@ -1,12 +1,8 @@
 //! Published figures, each with how far from it a generated workload may lie.
 
 use crate::options;
-use crate::survey::{Survey, Work, quantile};
-use flate2::read::GzDecoder;
+use crate::survey::{Survey, Work};
 use heeler_sim::workload::Shape;
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::path::PathBuf;
 
 const SEEDS: [u64; 2] = [1, 2];
 
@@ -180,40 +176,4 @@ fn figures_are_those_that_were_published() {
 
 fn short(value: f64) -> String {
     if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.3}") }
-}
-
-/// Where data for comparison lies, if it is there.
-fn shared() -> PathBuf {
-    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    std::env::var_os("HEELER_SHARED").map_or(beside, PathBuf::from)
-}
-
-#[test]
-fn philly_has_the_quantiles_of_the_trace() {
-    let path = shared().join("data/philly/philly_jobs.csv.gz");
-    if !path.exists() {
-        println!("SKIPPED: {} is not there", path.display());
-        return;
-    }
-    let mut real: BTreeMap<bool, Vec<f64>> = BTreeMap::new();
-    let file = File::open(&path).expect("the trace can be opened");
-    let mut table = csv::Reader::from_reader(GzDecoder::new(file));
-    // timestamp, duration, num_gpus, gpu_time, cluster
-    for row in table.deserialize() {
-        let (_, seconds, gpus, _, _): (String, f64, u32, f64, String) =
-            row.expect("the trace can be read");
-        real.entry(gpus > 1).or_default().push(seconds);
-    }
-    let survey = Survey::new(&options(Shape::Philly, 5));
-    for (gang, mut real) in real {
-        real.sort_by(f64::total_cmp);
-        let chosen = survey.jobs.iter().filter(|job| (job.gpus > 1.0) == gang);
-        let mut made: Vec<f64> = chosen.map(|job| job.seconds).collect();
-        made.sort_by(f64::total_cmp);
-        for share in [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999] {
-            let (real, made) = (quantile(&real, share), quantile(&made, share));
-            println!("gangs: {gang}, {share}: {real:.0} s in the trace, {made:.0} s generated");
-            assert!((made / real - 1.0).abs() < 0.2, "{share}: {made} for {real}");
-        }
-    }
 }

@@ -1,30 +1,13 @@
 //! Published traces, every file of them, where they are at hand: all rows become jobs or are
-//! counted, and what is written comes back as it was. And the examples of the reference.
+//! counted, and what is written comes back as it was.
 
 use heeler_model::{Cluster, Span, Time};
+use heeler_reference::file;
 use heeler_sim::cluster;
 use heeler_sim::workload::{
     Cut, Description, Format, Options, Sample, Trace, cut, describe, read, write,
 };
-use std::io::Write;
-use std::path::{Path, PathBuf};
-
-fn here(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
-}
-
-/// A file of a published data set, if that is at hand; otherwise says that the test was skipped.
-fn shared(name: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("HEELER_SHARED").map(PathBuf::from);
-    let folder = folder.unwrap_or_else(|| here("../../../shared")).join("data");
-    let set = folder.join(name.split('/').next().unwrap_or(name));
-    if !set.exists() {
-        // Straight to the terminal: what tests print is kept back when they pass.
-        writeln!(std::io::stderr(), "SKIPPED: {} is not there", set.display()).expect("said");
-        return None;
-    }
-    Some(folder.join(name))
-}
+use std::path::Path;
 
 /// Read a trace for itself, and tell what it is like.
 fn told(path: &Path, options: &Options) -> (Trace, Description) {
@@ -37,7 +20,7 @@ fn told(path: &Path, options: &Options) -> (Trace, Description) {
 
 /// Jobs and skipped rows of each file of a folder.
 fn check_folder(folder: &str, format: Format, files: &[(&str, usize, u64)]) {
-    let Some(folder) = shared(folder) else { return };
+    let Some(folder) = file(folder) else { return };
     for (name, jobs, skipped) in files {
         let path = folder.join(name);
         let (trace, description) = told(&path, &Options::default());
@@ -50,7 +33,7 @@ fn check_folder(folder: &str, format: Format, files: &[(&str, usize, u64)]) {
 #[test]
 fn philly() {
     check_folder("philly", Format::Philly, &[("philly_jobs.csv.gz", 82_247, 0)]);
-    let Some(path) = shared("philly/philly_jobs.csv.gz") else { return };
+    let Some(path) = file("philly/philly_jobs.csv.gz") else { return };
     let (trace, description) = told(&path, &Options::default());
     assert_eq!(trace.origin.as_deref().map(|date| &date[..10]), Some("2017-09-04"));
     let duration = description.duration_s.expect("jobs");
@@ -81,7 +64,7 @@ fn muri() {
         ("testbed_400.csv.gz", 400, 0),
     ];
     check_folder("muri/traces", Format::Muri, &files);
-    let Some(path) = shared("muri/traces/trace1.csv.gz") else { return };
+    let Some(path) = file("muri/traces/trace1.csv.gz") else { return };
     let options = Options { all_at_once: true, ..Options::default() };
     let (trace, _) = told(&path, &options);
     assert!(trace.jobs().iter().all(|job| job.submit == Time::ZERO));
@@ -104,7 +87,7 @@ fn gavel() {
         ("gen_expmd_seed42_lam9000.csv.gz", 5200, 0),
     ];
     check_folder("gavel/traces", Format::Gavel, &files);
-    let Some(path) = shared("gavel/traces/physical_max_min_fairness.csv") else { return };
+    let Some(path) = file("gavel/traces/physical_max_min_fairness.csv") else { return };
     let mut cluster = cluster::parse("v100=8,p100=16,k80=24").expect("a cluster");
     let trace = read(&path, &Options::default(), &mut cluster).expect("a trace");
     for job in trace.jobs() {
@@ -148,7 +131,7 @@ fn pollux_and_sia() {
         check_folder(folder, Format::Pollux, &files);
     }
     check_folder("sia/reference", Format::Pollux, &[("philly1-39.csv", 39, 0)]);
-    let Some(path) = shared("sia/workloads/philly/workload-1.csv") else { return };
+    let Some(path) = file("sia/workloads/philly/workload-1.csv") else { return };
     let mut cluster = cluster::parse("6x4:aws+2x8:dgx-ext+3x8:rtx").expect("a cluster");
     let trace = read(&path, &Options::default(), &mut cluster).expect("a trace");
     assert!(trace.jobs().iter().all(|job| job.spec.rates().len() == 3));
@@ -165,7 +148,7 @@ fn chronus() {
         ("philly_MIX2_300.csv", 300, 0),
     ];
     check_folder("chronus", Format::Chronus, &files);
-    let Some(path) = shared("chronus/philly_MIX2_300.csv") else { return };
+    let Some(path) = file("chronus/philly_MIX2_300.csv") else { return };
     let (trace, description) = told(&path, &Options::default());
     assert_eq!(description.deadline_jobs, 178 + 87, "soft and strict, not best effort");
     let soft = trace.jobs().iter().filter(|job| job.spec.deadlines().len() == 4).count();
@@ -202,7 +185,7 @@ fn openb() {
     ];
     for (name, jobs) in files {
         let path = format!("openb-gpu-v2023/openb_pod_list_{name}.csv.gz");
-        let Some(path) = shared(&path) else { return };
+        let Some(path) = file(&path) else { return };
         let timeless = name.starts_with("multigpu");
         let run_time = timeless.then_some(Span::from_secs(3600));
         let (trace, description) = told(&path, &Options { run_time, ..Options::default() });
@@ -214,8 +197,8 @@ fn openb() {
             assert_eq!(trace.assumed.total(), 897, "pods that were never scheduled");
         }
     }
-    let Some(path) = shared("openb-gpu-v2023/openb_pod_list_gpuspec33.csv.gz") else { return };
-    let nodes = shared("openb-gpu-v2023/openb_node_list_gpu_node.csv").expect("beside it");
+    let Some(path) = file("openb-gpu-v2023/openb_pod_list_gpuspec33.csv.gz") else { return };
+    let nodes = file("openb-gpu-v2023/openb_node_list_gpu_node.csv").expect("beside it");
     let mut cluster = cluster::read(&nodes.display().to_string()).expect("a cluster");
     let trace = read(&path, &Options::default(), &mut cluster).expect("its kinds are known");
     assert_eq!(trace.jobs().len(), 8152);
@@ -224,8 +207,8 @@ fn openb() {
 #[test]
 fn lucid() {
     check_folder("lucid", Format::Lucid, &[("philly2day_521_jobs.csv.gz", 521, 0)]);
-    let Some(path) = shared("lucid/philly2day_521_jobs.csv.gz") else { return };
-    let estimates = shared("lucid/philly2day_521_estimates.csv.gz");
+    let Some(path) = file("lucid/philly2day_521_jobs.csv.gz") else { return };
+    let estimates = file("lucid/philly2day_521_estimates.csv.gz");
     let (trace, _) = told(&path, &Options { estimates, ..Options::default() });
     assert_eq!(trace.jobs()[0].spec.declared, Some(Span::from_secs(58)));
     assert_eq!(trace.jobs()[0].duration(), Span::from_secs(61));
@@ -236,14 +219,14 @@ fn alibaba_pai() {
     let files = [("philly_in_pai_format_10001.csv.gz", 10_001, 0)];
     check_folder("alibaba-pai-2020", Format::Pai, &files);
     check_folder("alibaba-pai-2020", Format::Hydra, &[("hydra_5000_20ddl.csv.gz", 5000, 0)]);
-    let Some(path) = shared("alibaba-pai-2020/hydra_5000_20ddl.csv.gz") else { return };
+    let Some(path) = file("alibaba-pai-2020/hydra_5000_20ddl.csv.gz") else { return };
     assert_eq!(told(&path, &Options::default()).1.deadline_jobs, 985);
 }
 
 /// The sample is the one Alibaba's simulator drew: its reference runs name every job of it.
 #[test]
 fn alibaba_pai_sampled() {
-    let Some(path) = shared("alibaba-pai-2020/philly_in_pai_format_10001.csv.gz") else { return };
+    let Some(path) = file("alibaba-pai-2020/philly_in_pai_format_10001.csv.gz") else { return };
     let sample = Some(Sample { count: 1000, per_minute: 10, seed: 42 });
     let declared = Some("group_dur".to_string());
     let (trace, _) = told(&path, &Options { sample, declared, ..Options::default() });
@@ -293,7 +276,7 @@ fn what_is_written_comes_back() {
         "philly/philly_jobs.csv.gz",
         "acme/kalos_320_converted.csv",
     ] {
-        let Some(path) = shared(name) else { return };
+        let Some(path) = file(name) else { return };
         let mut cluster = Cluster::default();
         let trace = read(&path, &Options::default(), &mut cluster).expect(name);
         for file in ["t.csv.gz", "t.jsonl"] {
@@ -316,7 +299,7 @@ fn what_is_written_comes_back() {
 
 #[test]
 fn cuts_keep_a_month_of_one_tenant() {
-    let Some(path) = shared("philly/philly_jobs.csv.gz") else { return };
+    let Some(path) = file("philly/philly_jobs.csv.gz") else { return };
     let mut cluster = Cluster::uniform(16, 8);
     let trace = read(&path, &Options::default(), &mut cluster).expect("a trace");
     let day = |day: u64| Some(Time::from_secs(day * 86_400));
@@ -336,33 +319,4 @@ fn cuts_keep_a_month_of_one_tenant() {
     let faster = describe(&cut(&month, &cluster, &doubled).expect("a cut"), &cluster);
     let (load, before) = (faster.load.expect("a load"), told.load.expect("a load"));
     assert!((load / before - 2.0).abs() < 1e-6, "{load} {before}");
-}
-
-/// Every block of the page that is a trace can be read as one.
-#[test]
-fn examples_of_the_reference_work() {
-    let page = std::fs::read_to_string(here("../../docs/reference/traces.md")).expect("the page");
-    let folder = std::env::temp_dir().join(format!("heeler-page-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let mut examples = 0;
-    for block in page.split("\n```").skip(1).step_by(2) {
-        let (language, text) = block.split_once('\n').expect("a block");
-        let format = match language {
-            "csv" => Format::Csv,
-            "jsonl" => Format::Jsonl,
-            "swf" => Format::Swf,
-            "sacct" => Format::Slurm,
-            _ => continue,
-        };
-        let path = folder.join(format!("example.{language}"));
-        std::fs::write(&path, text).expect("a file");
-        let mut cluster = Cluster::default();
-        let trace = read(&path, &Options::default(), &mut cluster);
-        let trace = trace.unwrap_or_else(|error| panic!("{error}\n{text}"));
-        assert_eq!(trace.format, Some(format));
-        assert!(!trace.jobs().is_empty(), "{text}");
-        examples += 1;
-    }
-    assert!(examples >= 4, "{examples}");
-    std::fs::remove_dir_all(folder).expect("a folder");
 }

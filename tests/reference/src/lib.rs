@@ -1,0 +1,82 @@
+//! Agreement with published programs. Their traces and results are read where they lie, in
+//! `../shared/data` beside the repository (or below `HEELER_SHARED`); where they are absent, the
+//! tests say so loudly and pass.
+
+use heeler_model::Cluster;
+use heeler_recipes::Card;
+use heeler_sim::Simulation;
+use heeler_sim::metrics::Agreement;
+use heeler_sim::workload::{Options, read};
+use heeler_sim::world::WorldCard;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The folder with the data, if it is there.
+pub fn shared() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let root = std::env::var_os("HEELER_SHARED").map_or(beside, PathBuf::from);
+    let data = root.join("data");
+    if data.is_dir() {
+        return Some(data);
+    }
+    // Straight to the terminal: what tests print is kept back when they pass.
+    let said = writeln!(std::io::stderr(), "*** SKIPPED: no data at {} ***", data.display());
+    said.expect("the terminal takes it");
+    None
+}
+
+/// A file or folder of the data, if they are there.
+pub fn file(name: &str) -> Option<PathBuf> {
+    Some(shared()?.join(name))
+}
+
+/// What to simulate.
+pub struct Case<'a> {
+    /// The trace, below the data folder.
+    pub trace: &'a str,
+    /// How to read it.
+    pub options: Options,
+    /// The cluster, as on the command line.
+    pub cluster: &'a str,
+    /// The recipe.
+    pub recipe: &'a str,
+    /// Its knobs.
+    pub knobs: &'a [(&'a str, &'a str)],
+    /// The world.
+    pub world: &'a str,
+}
+
+impl Case<'_> {
+    /// Run it to the end.
+    pub fn run(&self, data: &Path) -> Simulation {
+        let mut cluster: Cluster =
+            heeler_sim::cluster::read(self.cluster).expect("the cluster can be read");
+        let path = data.join(self.trace);
+        let trace =
+            read(&path, &self.options, &mut cluster).unwrap_or_else(|error| panic!("{error}"));
+        let recipe = heeler_recipes::find(self.recipe).expect("the recipe is built in");
+        let knobs: Vec<(String, String)> =
+            self.knobs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        let card = Card::read_with(recipe.text, recipe.name, &knobs)
+            .unwrap_or_else(|error| panic!("{error}"));
+        let world = WorldCard::find(self.world).expect("the world is built in").world();
+        let arrivals = Box::new(trace.workload);
+        let mut simulation = Simulation::of_recipe(&card, world, Arc::new(cluster), arrivals, 0);
+        simulation.run();
+        simulation
+    }
+
+    /// Run it and compare with a table of results below the data folder.
+    pub fn compare(&self, data: &Path, reference: &str) -> Agreement {
+        let simulation = self.run(data);
+        Agreement::with(&simulation, &data.join(reference)).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    /// Run it and require that every completion time is the same.
+    pub fn must_equal(&self, data: &Path, reference: &str) {
+        let agreement = self.compare(data, reference);
+        assert!(agreement.is_full(), "{} with {}: {agreement:#?}", reference, self.recipe);
+        println!("{reference}: all {} jobs equal", agreement.jobs);
+    }
+}
