@@ -107,6 +107,18 @@ impl Simulation {
         self.close();
     }
 
+    /// Run until nothing happens any more, and let somebody look every so many moments.
+    pub fn run_watched(&mut self, every: u32, mut look: impl FnMut(&Simulation)) {
+        let mut moments = 0;
+        while self.advance(Time::MAX) {
+            moments += 1;
+            if moments % every == 0 {
+                look(self);
+            }
+        }
+        self.close();
+    }
+
     /// Run until a time, and stand there. What happens at that time has happened.
     pub fn run_until(&mut self, until: Time) {
         while self.advance(until) {}
@@ -268,6 +280,14 @@ impl Simulation {
     /// What the cluster looked like over time.
     pub fn timeline(&self) -> &Timeline {
         self.watch.timeline()
+    }
+
+    /// The job that the trace calls so, or that has this number.
+    pub fn find(&self, name: &str) -> Option<JobId> {
+        let named = self.names.iter().find(|(_, known)| known.as_ref() == name);
+        let numbered = || name.parse().ok().map(JobId).filter(|_| self.names.is_empty());
+        let known = |job: &JobId| job.index() < self.records.all().len();
+        named.map(|(job, _)| *job).or_else(numbered).filter(known)
     }
 
     /// What the trace calls a job.

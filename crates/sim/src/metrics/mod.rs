@@ -2,11 +2,13 @@
 
 mod against;
 mod fairness;
+mod interval;
 mod jobs;
 mod spread;
 
 pub use against::Agreement;
 pub use fairness::{Fairness, FinishTime};
+pub use interval::Interval;
 pub use jobs::write_jobs;
 pub use spread::{Spread, quantile};
 
