@@ -1,0 +1,97 @@
+//! First come, first served, strictly and with skipping.
+
+use super::scene::{Knobs, Scene, job, rows};
+use heeler_engine::Phase;
+use heeler_model::NodeId;
+use heeler_sim::Simulation;
+use heeler_sim::workload::{GeneratorOptions, Shape};
+use proptest::prelude::*;
+
+fn crowded(seed: u64) -> Scene {
+    let (shape, max_gpus) = (Shape::Helios, Some(16));
+    let options = GeneratorOptions { shape, jobs: 300, load: 1.2, seed, max_gpus, ..Default::default() };
+    Scene::generated("4x8", options)
+}
+
+#[test]
+fn fifo_starts_jobs_in_order() {
+    for seed in 1..=3 {
+        let scene = crowded(seed);
+        assert!(scene.run("fifo", &[]).starts().is_sorted(), "seed {seed}");
+        assert!(!scene.run("fifo-skip", &[]).starts().is_sorted(), "skipping does not");
+    }
+}
+
+/// On four GPUs: `wide` needs all of them and so waits for `first`, and `small`, which would fit
+/// beside `first`, waits behind `wide`. Skipping lets it run at once.
+#[test]
+fn a_job_that_does_not_fit_blocks_the_queue() {
+    let table = [job("first", 0, 3, 100), job("wide", 1, 4, 10), job("small", 2, 1, 50)];
+    let scene = Scene::new("1x4", table);
+    let strict = scene.run("fifo", &[]);
+    assert_eq!([strict.start("wide"), strict.start("small")], [100.0, 110.0]);
+    let skip = scene.run("fifo-skip", &[]);
+    assert_eq!([skip.start("wide"), skip.start("small")], [100.0, 2.0]);
+}
+
+/// GPUs without a job, node by node.
+fn free(simulation: &Simulation) -> Vec<u32> {
+    let state = simulation.engine().state();
+    let nodes = simulation.cluster().nodes.iter().enumerate();
+    let used = |node: NodeId| {
+        let placed = state.jobs().iter().filter_map(|job| job.assignment.as_ref());
+        let slices = placed.flat_map(|on| on.placement.slices());
+        slices.filter(|slice| slice.node == node).map(|slice| slice.slots.count()).sum::<u32>()
+    };
+    nodes.map(|(index, node)| node.gpus - used(NodeId(index as u32))).collect()
+}
+
+/// Whether a gang fits on one node of eight, or on idle nodes and one for the rest.
+fn fits(gpus: u32, free: &[u32]) -> bool {
+    let idle = free.iter().filter(|free| **free == 8).count() as u32;
+    match (gpus / 8, gpus % 8) {
+        (0, rest) => free.iter().any(|free| *free >= rest),
+        (whole, 0) => idle >= whole,
+        (whole, rest) => {
+            let partly = free.iter().any(|free| *free < 8 && *free >= rest);
+            idle > whole || (idle == whole && partly)
+        }
+    }
+}
+
+/// Moments at which somebody waits who would fit.
+fn missed(scene: &Scene, recipe: &str) -> usize {
+    let mut missed = 0;
+    scene.watch(recipe, &[], |simulation| {
+        let free = free(simulation);
+        let jobs = simulation.engine().state().jobs();
+        let mut waiting = jobs.iter().filter(|job| job.phase == Phase::Waiting);
+        missed += usize::from(waiting.any(|job| fits(job.spec.demand.asked(), &free)));
+    });
+    missed
+}
+
+#[test]
+fn skipping_leaves_no_gpu_idle() {
+    for seed in 1..=3 {
+        let scene = crowded(seed);
+        assert_eq!(missed(&scene, "fifo-skip"), 0, "seed {seed}");
+        assert!(missed(&scene, "fifo") > 0, "a strict queue does leave GPUs idle");
+    }
+}
+
+const BY_COUNT: Knobs = &[("place", "anywhere")];
+
+proptest! {
+    /// By induction over the queue: at the time a job started before, everybody ahead of it has
+    /// started no later, so no more of them are still there, and it fits.
+    #[test]
+    fn more_gpus_never_make_fifo_later(rows in rows(8, 1, 30)) {
+        let starts = |cluster| Scene::new(cluster, rows.clone()).run("fifo", BY_COUNT).starts();
+        let clusters = ["2x4", "3x4", "4x4", "8x4"].map(starts);
+        for (fewer, more) in clusters.iter().zip(&clusters[1..]) {
+            let later = fewer.iter().zip(more).position(|(fewer, more)| more > fewer);
+            prop_assert!(later.is_none(), "job {later:?}: {fewer:?}, then {more:?}");
+        }
+    }
+}

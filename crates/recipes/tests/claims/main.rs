@@ -1,0 +1,14 @@
+//! The claims of the cards: each `[[claim]]` of a recipe names a test here that shows it. Worked
+//! examples say in a comment how their numbers come about.
+
+mod backfill;
+mod blind;
+mod capacity;
+mod elastic;
+mod fifo;
+mod gittins;
+mod las;
+mod rounds;
+mod scene;
+mod shortest;
+mod tiresias;
