@@ -24,6 +24,23 @@ impl<'a> Walk<'a> {
         predict.and_then(|predict| predict.left(job, self.view)).unwrap_or(Span::MAX)
     }
 
+    /// The GPUs a job was promised from now on, if it can have them. Others were promised theirs
+    /// around these, so that on other GPUs it would be in their way.
+    pub(super) fn promised(&mut self, job: &Job, want: &Want) -> Option<Placement> {
+        let now = self.now();
+        let due = |r: &&Reservation| r.job == job.id && r.from <= now;
+        let placement = &self.view.state().reservations().iter().find(due)?.placement;
+        let until = now + self.estimate(job);
+        if placement.gpus() != want.gpus || self.leaves_slack(job, want, until).is_err() {
+            return None;
+        }
+        let savepoint = self.draft.savepoint();
+        self.hide_reserved(now, until);
+        let is_free = self.draft.has_room_for(placement, Grip::from(&want.demand));
+        self.draft.back_to(savepoint);
+        is_free.then(|| placement.clone())
+    }
+
     /// Find a place where a job is in nobody's way for as long as it is taken to run.
     pub(super) fn place_around_reservations(
         &mut self,

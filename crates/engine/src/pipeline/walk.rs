@@ -136,6 +136,7 @@ impl<'a> Walk<'a> {
             Source::Class(class) => self.blocked.get(&class).copied(),
             Source::Evicted => None,
         };
+        let reserved_before = self.calendar.len();
         let outcome = match (known, self.stuck_behind()) {
             (Some(reason), _) => Outcome::Blocked(reason),
             (None, Some(reason)) => Outcome::Blocked(reason),
@@ -163,8 +164,10 @@ impl<'a> Walk<'a> {
             self.ahead += 1;
         }
         if let Source::Class(class) = source {
-            // The rest of the class fares no better, unless how long they run matters.
-            let alike = !matches!(reason, Reason::WouldDelay { .. });
+            // The rest of the class fares no better, unless how long they run matters, or the next
+            // of them may have a reservation too.
+            let reserved = self.calendar.len() > reserved_before;
+            let alike = !reserved && !matches!(reason, Reason::WouldDelay { .. });
             if self.view.wants_all_verdicts() {
                 if alike && !matches!(reason, Reason::Behind { .. }) {
                     self.blocked.insert(class, reason);
@@ -216,7 +219,9 @@ impl<'a> Walk<'a> {
         if let Some(door) = &mut self.door {
             door.ask(job, want.milli() as u64)?;
         }
-        if self.calendar.is_empty() {
+        if let Some(placement) = self.promised(job, want) {
+            Ok(placement)
+        } else if self.calendar.is_empty() {
             self.pipe.parts.place.place(want, &self.draft, self.view)
         } else {
             self.place_around_reservations(job, want)

@@ -1,1 +1,65 @@
-//! Soon.
+//! Capacity queues: what is idle is lent, and given back.
+
+use super::scene::{Row, Scene, job};
+
+fn jobs(names: &[&str], submit_s: u64, tenant: &'static str, length_s: u64) -> Vec<Row> {
+    names.iter().map(|name| job(name, submit_s, 1, length_s).of(tenant)).collect()
+}
+
+/// Half of eight GPUs for each of two teams; one is alone and uses all of them.
+#[test]
+fn capacity_lends_what_is_idle() {
+    let names = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
+    let scene = Scene::new("1x8", jobs(&names, 0, "vision", 100));
+    let run = scene.quota("vision", 4).quota("speech", 4).run("capacity", &[]);
+    let starts = names.map(|name| run.start(name));
+    assert_eq!(starts, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 100.0]);
+}
+
+/// Vision has four of eight GPUs by right and uses all, its jobs started at 0 to 7. Speech wants
+/// three of its own four at 100: the last three jobs of vision stop at once. One more at 110 stops
+/// the fourth, `v4`, and then speech has its quota: what it submits at 120 waits. At 150 the first
+/// job of speech ends: `wait` is within the quota now and takes one GPU, `v5` and `v6` get the
+/// others back (in order of submission among the jobs of vision: `v4` and `v5`).
+#[test]
+fn capacity_gives_back_what_was_lent() {
+    let names = ["v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7"];
+    let mut table: Vec<Row> = Vec::new();
+    for (start, name) in names.iter().enumerate() {
+        table.push(job(name, start as u64, 1, 1000).of("vision"));
+    }
+    table.push(job("three", 100, 3, 50).of("speech"));
+    table.push(job("one", 110, 1, 500).of("speech"));
+    table.push(job("wait", 120, 1, 10).of("speech"));
+    let scene = Scene::new("1x8", table).quota("vision", 4).quota("speech", 4);
+    let run = scene.run("capacity", &[]);
+    assert_eq!(["three", "one", "wait"].map(|name| run.start(name)), [100.0, 110.0, 150.0]);
+    let first = |name| run.stays(name)[0].1;
+    assert_eq!(["v7", "v6", "v5", "v4"].map(first), [100.0, 100.0, 100.0, 110.0]);
+    assert_eq!(["v3", "v2", "v1", "v0"].map(first), [1003.0, 1002.0, 1001.0, 1000.0]);
+    assert_eq!(run.preemptions(), 4);
+    // When GPUs are not taken back, speech waits for the first job of vision that ends.
+    let patient = scene.run("capacity", &[("preempt", "never")]);
+    assert_eq!(patient.preemptions(), 0);
+    assert_eq!(patient.start("one"), 1000.0);
+}
+
+/// Vision has four GPUs by right, speech two; six are there. Three come free at 100 and three at 200.
+/// At 100 both use nothing, so the job that came first starts, `v1`; then speech, which uses 0 of 2
+/// beside 1 of 4; then vision, with 1 of 4 beside 1 of 2. At 200 both use a half, and it goes on with
+/// `v3`, which came first, `s2` (½ beside ¾) and `v4` (¾ beside 1).
+#[test]
+fn capacity_serves_the_poorest_tenant_first() {
+    let mut table = vec![job("until100", 0, 3, 100).of("guest")];
+    table.push(job("until200", 0, 3, 200).of("guest"));
+    table.extend(jobs(&["v1", "v2", "v3", "v4", "v5"], 1, "vision", 1000));
+    table.extend(jobs(&["s1", "s2", "s3"], 2, "speech", 1000));
+    let scene = Scene::new("1x6", table).quota("vision", 4).quota("speech", 2).quota("guest", 6);
+    let run = scene.run("capacity", &[]);
+    assert_eq!(["v1", "s1", "v2"].map(|name| run.start(name)), [100.0; 3]);
+    assert_eq!(["v3", "s2", "v4"].map(|name| run.start(name)), [200.0; 3]);
+    assert_eq!(["v5", "s3"].map(|name| run.start(name)), [1100.0; 2]);
+    // First come, first served would have let vision have them all.
+    let fifo = scene.run("fifo-skip", &[]);
+    assert_eq!(["v1", "v2", "v3"].map(|name| fifo.start(name)), [100.0; 3]);
+}

@@ -10,16 +10,27 @@ use heeler_sim::workload::{Arrivals, Generator, GeneratorOptions, TraceJob, Work
 use heeler_sim::world::World;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 /// Knobs by name and value, as on a command line.
 pub(crate) type Knobs<'a> = &'a [(&'a str, &'a str)];
 
 /// A job of a table.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Row {
     job: TraceJob,
     tenant: &'static str,
+}
+
+/// As it stands in a table, so that a failing example can be read.
+impl fmt::Debug for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (submit, length) = (self.job.submit.secs_f64(), self.job.duration().secs_f64());
+        let (name, gpus) = (self.job.name.as_deref(), self.job.spec.demand.asked());
+        let declared = self.job.spec.declared.map(Span::secs_f64);
+        write!(f, "job({name:?}, {submit}, {gpus}, {length}).declares({declared:?})")
+    }
 }
 
 /// A job that is submitted at a time, asks for so many GPUs and runs so many seconds on them. What
