@@ -18,9 +18,9 @@ fn capacity_lends_what_is_idle() {
 
 /// Vision has four of eight GPUs by right and uses all, its jobs started at 0 to 7. Speech wants
 /// three of its own four at 100: the last three jobs of vision stop at once. One more at 110 stops
-/// the fourth, `v4`, and then speech has its quota: what it submits at 120 waits. At 150 the first
-/// job of speech ends: `wait` is within the quota now and takes one GPU, `v5` and `v6` get the
-/// others back (in order of submission among the jobs of vision: `v4` and `v5`).
+/// the fourth, `v4`, and then speech has its quota: what it submits at 120 waits. At 150 `three`
+/// ends: `wait` is within the quota and takes one GPU, `v4` and `v5` go on on the others; `v6` goes on
+/// when `wait` ends at 160, `v7` when `one` does at 610.
 #[test]
 fn capacity_gives_back_what_was_lent() {
     let names = ["v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7"];
@@ -37,6 +37,8 @@ fn capacity_gives_back_what_was_lent() {
     let first = |name| run.stays(name)[0].1;
     assert_eq!(["v7", "v6", "v5", "v4"].map(first), [100.0, 100.0, 100.0, 110.0]);
     assert_eq!(["v3", "v2", "v1", "v0"].map(first), [1003.0, 1002.0, 1001.0, 1000.0]);
+    let again = |name| run.stays(name)[1].0;
+    assert_eq!(["v4", "v5", "v6", "v7"].map(again), [150.0, 150.0, 160.0, 610.0]);
     assert_eq!(run.preemptions(), 4);
     // When GPUs are not taken back, speech waits for the first job of vision that ends.
     let patient = scene.run("capacity", &[("preempt", "never")]);

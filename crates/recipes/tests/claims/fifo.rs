@@ -9,7 +9,8 @@ use proptest::prelude::*;
 
 fn crowded(seed: u64) -> Scene {
     let (shape, max_gpus) = (Shape::Helios, Some(16));
-    let options = GeneratorOptions { shape, jobs: 300, load: 1.2, seed, max_gpus, ..Default::default() };
+    let options =
+        GeneratorOptions { shape, jobs: 300, load: 1.2, seed, max_gpus, ..Default::default() };
     Scene::generated("4x8", options)
 }
 
@@ -94,4 +95,23 @@ proptest! {
             prop_assert!(later.is_none(), "job {later:?}: {fewer:?}, then {more:?}");
         }
     }
+}
+
+/// On nodes that jobs must fit on, it is not so: a node more lets `five` and `pair` start earlier,
+/// and then they stand where `four` would have fitted.
+#[test]
+fn a_node_more_can_make_a_job_later_that_must_fit_on_one() {
+    let table = [
+        job("0", 0, 2, 50),
+        job("1", 0, 3, 33),
+        job("2", 15, 2, 18),
+        job("3", 15, 1, 1),
+        job("4", 31, 2, 19),
+        job("5", 32, 1, 33),
+        job("five", 32, 5, 19),
+        job("pair", 33, 2, 18),
+        job("four", 33, 4, 1),
+    ];
+    let start = |cluster| Scene::new(cluster, table.clone()).run("fifo", &[]).start("four");
+    assert_eq!([start("3x4"), start("4x4")], [50.0, 51.0]);
 }

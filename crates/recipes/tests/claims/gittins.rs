@@ -43,16 +43,17 @@ fn gittins_sees_no_further_than_its_horizon() {
     assert_eq!(scene.run("tiresias-gittins", &knobs).end("short"), 20.0);
 }
 
-/// One GPU, limits of 100 and 300 GPU seconds: `a` leaves the first queue at 100, `b` at 200, `a`
-/// the second at 400; then `b` does its last 150 s and `a` its last 700. And with one endless queue,
-/// all is first come, first served.
+/// One GPU, limits of 100 and 300 GPU seconds. `a` leaves the first queue at 100 and waits for `b`,
+/// which leaves it at 200 and then is the equal of `a`: who runs goes on. At 400 `b` leaves the
+/// second queue, where `a` still is, and `a` goes on; it leaves it at 600 and again nobody gives way
+/// to an equal. And with one endless queue, all is first come, first served.
 #[test]
 fn gittins_without_history_goes_by_queues() {
-    let scene = Scene::new("1x1", [job("a", 0, 1, 1000), job("b", 0, 1, 250)]);
+    let scene = Scene::new("1x1", [job("a", 0, 1, 1000), job("b", 0, 1, 400)]);
     let run = scene.run("tiresias-gittins", &[("limits", "[\"100 gpu-s\", \"300 gpu-s\"]")]);
     let stays = |name| run.stays(name).iter().map(|stay| (stay.0, stay.1)).collect::<Vec<_>>();
-    assert_eq!(stays("a"), [(0.0, 100.0), (200.0, 400.0), (550.0, 1250.0)]);
-    assert_eq!(stays("b"), [(100.0, 200.0), (400.0, 550.0)]);
+    assert_eq!(stays("a"), [(0.0, 100.0), (400.0, 1300.0)]);
+    assert_eq!(stays("b"), [(100.0, 400.0), (1300.0, 1400.0)]);
 
     let shape = Shape::Helios;
     let options = GeneratorOptions { shape, jobs: 300, load: 1.2, seed: 1, ..Default::default() };

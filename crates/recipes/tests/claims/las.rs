@@ -38,11 +38,8 @@ fn las_shares_one_gpu_equally() {
 /// So 11 minutes and 40 seconds on average. Least service to go needs (2 + 10 + 16) ÷ 3 = 9:20.
 #[test]
 fn three_jobs_take_turns() {
-    let table = [
-        job("a", 0, 2, 2 * MINUTE),
-        job("b", 0, 1, 8 * MINUTE),
-        job("c", 0, 2, 6 * MINUTE),
-    ];
+    let table =
+        [job("a", 0, 2, 2 * MINUTE), job("b", 0, 1, 8 * MINUTE), job("c", 0, 2, 6 * MINUTE)];
     let scene = Scene::new("1x2", table);
     let las = scene.run("las", &[]);
     assert_eq!(["a", "b", "c"].map(|name| las.end(name)), [300.0, 840.0, 960.0]);

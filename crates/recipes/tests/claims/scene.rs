@@ -1,8 +1,7 @@
 //! A stage for claims: a cluster from a short text, jobs from a table, a recipe to run them, and
 //! who ran where and when.
 
-use heeler_model::{Demand, JobId, JobSpec, Milli, Sizes, Span, Time, Truth};
-use heeler_model::{Assignment, Cluster};
+use heeler_model::{Assignment, Cluster, Demand, JobId, JobSpec, Sizes, Span, Time, Truth};
 use heeler_recipes::{Card, find};
 use heeler_sim::Simulation;
 use heeler_sim::cluster;
@@ -116,13 +115,6 @@ impl Scene {
         self
     }
 
-    /// The same with a kind of GPU at another speed, in thousandths.
-    pub(crate) fn speed(mut self, kind: &str, milli: u32) -> Scene {
-        let id = self.cluster.kind_named(kind);
-        self.cluster.kinds[id.index()].speed = Milli(milli);
-        self
-    }
-
     /// A simulation that has not begun.
     pub(crate) fn simulation(&self, recipe: &str, knobs: Knobs) -> Simulation {
         let card = find(recipe).unwrap_or_else(|| panic!("there is no recipe `{recipe}`"));
@@ -220,9 +212,7 @@ impl Run {
     pub(crate) fn stays(&self, name: &str) -> Vec<(f64, f64, u32, usize)> {
         let id = self.id(name);
         let of_job = self.stays.iter().filter(|stay| stay.job == id);
-        of_job
-            .map(|s| (s.from.secs_f64(), s.until.secs_f64(), s.gpus, s.nodes.len()))
-            .collect()
+        of_job.map(|s| (s.from.secs_f64(), s.until.secs_f64(), s.gpus, s.nodes.len())).collect()
     }
 
     /// When each job first got GPUs, in order of submission.

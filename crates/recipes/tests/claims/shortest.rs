@@ -55,11 +55,8 @@ fn best_total_s(jobs: &[(u64, u64)]) -> u64 {
             ended + from(now + 1, &left, jobs, known)
         };
         // A GPU that is idle while somebody waits helps nobody.
-        let idle = || (choices.is_empty()).then_some(());
-        let best = match idle() {
-            Some(()) => from(now + 1, left, jobs, known),
-            None => choices.iter().map(|c| after(*c, known)).min().expect("there is a choice"),
-        };
+        let best = choices.iter().map(|choice| after(*choice, known)).min();
+        let best = best.unwrap_or_else(|| from(now + 1, left, jobs, known));
         known.insert((now, left.to_vec()), best);
         best
     }
@@ -91,7 +88,7 @@ proptest! {
 }
 
 /// `long` runs until `short` comes at 10, with 90 to go; `middle` comes at 20 with 30 to go and
-/// waits for `short`, which has 10 left then. So 30, 60 and 140.
+/// waits for `short`, which has 10 left then. So 30, 60 and 150.
 #[test]
 fn srtf_stops_the_job_with_longest_to_go() {
     let table = [job("long", 0, 1, 100), job("short", 10, 1, 20), job("middle", 20, 1, 30)];

@@ -74,15 +74,17 @@ fn tiresias_keeps_skewed_models_together() {
     assert_eq!(skewed.stays("pair"), [(100.0, 150.0, 2, 1)]);
 }
 
-/// The paper has up to 5.5 times, against another baseline on another trace.
+/// The paper has up to 5.5 times, against another baseline on another trace; here it is 3.9 to 15
+/// times. Nor is it far from the recipe that knows all durations: at most one and a half times.
 #[test]
 fn tiresias_beats_fifo_on_heavy_tails() {
     for (shape, seed) in [(Shape::Philly, 1), (Shape::Philly, 2), (Shape::Helios, 3)] {
-        let options = GeneratorOptions { shape, jobs: 1500, load: 0.9, seed, ..Default::default() };
+        let options = GeneratorOptions { shape, jobs: 1500, load: 1.2, seed, ..Default::default() };
         let scene = Scene::generated("8x8", options);
-        let [fifo, tiresias, srsf] =
-            ["fifo", "tiresias", "srsf"].map(|recipe| scene.run(recipe, &[]).mean_s());
-        assert!(fifo > 2.0 * tiresias, "{shape}, {seed}: {fifo} s and {tiresias} s");
-        assert!(srsf < tiresias, "what knows all durations does better: {srsf} s, {tiresias} s");
+        let [fifo, skip, tiresias, srsf] =
+            ["fifo", "fifo-skip", "tiresias", "srsf"].map(|recipe| scene.run(recipe, &[]).mean_s());
+        assert!(fifo > 3.0 * tiresias, "{shape}, {seed}: {fifo} s and {tiresias} s");
+        assert!(skip > tiresias, "{shape}, {seed}: {skip} s and {tiresias} s");
+        assert!(tiresias < 2.0 * srsf, "{shape}, {seed}: {tiresias} s and {srsf} s");
     }
 }
