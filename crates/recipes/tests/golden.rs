@@ -38,7 +38,7 @@ fn philly() -> Golden {
     Golden {
         name: "philly-200",
         cluster: "2x8",
-        options: GeneratorOptions { shape, jobs: 200, load: 1.0, seed: 21, ..Default::default() },
+        options: GeneratorOptions { shape, jobs: 200, load: 1.6, seed: 21, ..Default::default() },
         costs_s: (0.0, 0.0),
         quota: Some(2),
         slower: None,
@@ -49,7 +49,7 @@ fn philly() -> Golden {
 fn helios() -> Golden {
     let (shape, elastic) = (Shape::Helios, 0.4);
     let options =
-        GeneratorOptions { shape, jobs: 200, load: 1.1, seed: 22, elastic, ..Default::default() };
+        GeneratorOptions { shape, jobs: 200, load: 3.0, seed: 22, elastic, ..Default::default() };
     Golden {
         name: "helios-200",
         cluster: "4x8:v100/2+2x8:k80",
@@ -64,12 +64,12 @@ fn helios() -> Golden {
 fn llm() -> Golden {
     let (shape, deadlines) = (Shape::Llm, 0.3);
     let options =
-        GeneratorOptions { shape, jobs: 120, load: 1.0, seed: 23, deadlines, ..Default::default() };
+        GeneratorOptions { shape, jobs: 120, load: 8.0, seed: 23, deadlines, ..Default::default() };
     Golden {
         name: "llm-120",
         cluster: "16x8/4",
         options,
-        costs_s: (60.0, 120.0),
+        costs_s: (5.0, 15.0),
         quota: Some(32),
         slower: None,
         bytes: include_bytes!("../../../traces/llm-120.csv"),

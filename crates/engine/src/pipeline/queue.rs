@@ -7,10 +7,11 @@ use crate::traits::{Key, Line};
 use heeler_model::{JobId, ModelId, TenantId, Time};
 use std::collections::{BTreeMap, BTreeSet, btree_set};
 
-/// A place in an order: the key as it was, or would have been, at time zero.
+/// A place in an order: the key as it was, or would have been, at time zero. Wider than a key: a
+/// large job's key may change a million times as fast as the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Seat {
-    major_at_zero: i64,
+    major_at_zero: i128,
     minor: i64,
     submitted: Time,
     /// Who sits there.
@@ -20,7 +21,7 @@ pub(super) struct Seat {
 impl Seat {
     pub(super) fn new(job: &Job, line: Line, now: Time) -> Seat {
         Seat {
-            major_at_zero: line.key.major - line.slope * now.micros() as i64,
+            major_at_zero: i128::from(line.key.major) - change(line.slope, now),
             minor: line.key.minor,
             submitted: job.submitted,
             job: job.id,
@@ -29,10 +30,15 @@ impl Seat {
 
     /// What to compare seats of different slopes by, at one moment.
     pub(super) fn rank(&self, slope: i64, now: Time) -> Rank {
-        let major = self.major_at_zero + slope * now.micros() as i64;
+        let major = (self.major_at_zero + change(slope, now)) as i64;
         let key = Key { major, minor: self.minor };
         Rank { key, submitted: self.submitted, job: self.job }
     }
+}
+
+/// How far a key has gone since time zero.
+fn change(slope: i64, now: Time) -> i128 {
+    i128::from(slope) * i128::from(now.micros())
 }
 
 /// A job's rank at one moment; smaller is first.

@@ -25,31 +25,38 @@ pub struct Shortest {
 }
 
 /// Where jobs go of which nothing is known: behind all others, in order of submission.
-const LAST: i64 = i64::MAX / 8;
+const LAST: i64 = i64::MAX / 2;
+
+/// Keys count thousandths of a microsecond, because slow GPUs take some off in a microsecond.
+const PARTS: f64 = 1000.0;
+
+impl Shortest {
+    /// What a job weighs, in microseconds at its nominal pace. On slow GPUs it has longer to go
+    /// than that; but if it were weighed by the GPUs it is on, it would weigh more as soon as it
+    /// runs on slow ones, give way to one that waits, weigh less, and so on without end.
+    fn weight(&self, job: &Job, view: &View) -> Option<f64> {
+        let work = self.predict.work(job, view)?;
+        let done = match self.weigh {
+            Weigh::Whole => 0.0,
+            Weigh::Left | Weigh::LeftTimesGpus => job.progress.done_at(view.now()),
+        };
+        Some(((work - done) / job.spec.nominal_pace).ceil().max(0.0))
+    }
+}
 
 impl Order for Shortest {
     fn line(&self, job: &Job, view: &View) -> Line {
-        let falls = job.is_running() && self.weigh != Weigh::Whole;
         let gpus = match self.weigh {
-            Weigh::Whole | Weigh::Left => 1,
-            Weigh::LeftTimesGpus => i64::from(job.gpus().max(1)),
+            Weigh::Whole | Weigh::Left => 1.0,
+            Weigh::LeftTimesGpus => f64::from(job.spec.demand.asked().max(1)),
         };
-        let micros = match self.weigh {
-            Weigh::Whole => self
-                .predict
-                .work(job, view)
-                .map(|work| (work / job.spec.nominal_pace).ceil() as i64),
-            Weigh::Left | Weigh::LeftTimesGpus => {
-                self.predict.left(job, view).map(|left| left.micros() as i64)
-            }
+        let Some(micros) = self.weight(job, view) else {
+            return Line { key: Key::of(LAST), slope: 0 };
         };
-        match micros {
-            Some(micros) => {
-                let major = micros.saturating_mul(gpus).min(LAST);
-                Line { key: Key::of(major), slope: if falls { -gpus } else { 0 } }
-            }
-            None => Line { key: Key::of(LAST), slope: 0 },
-        }
+        let falls = job.is_running() && self.weigh != Weigh::Whole;
+        let pace = if falls { job.progress.pace / job.spec.nominal_pace } else { 0.0 };
+        let major = ((micros * gpus * PARTS) as i64).min(LAST);
+        Line { key: Key::of(major), slope: -(pace * gpus * PARTS).round() as i64 }
     }
 
     fn observe(&mut self, note: &Note, view: &View) -> Vec<JobId> {

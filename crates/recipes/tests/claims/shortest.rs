@@ -2,7 +2,7 @@
 
 use super::scene::{Knobs, Row, Scene, job, rows};
 use heeler_engine::Phase;
-use heeler_model::Demand;
+use heeler_model::{Demand, Milli};
 use heeler_sim::workload::{GeneratorOptions, Shape};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -97,6 +97,24 @@ fn srtf_stops_the_job_with_longest_to_go() {
     assert_eq!(["short", "middle", "long"].map(|name| run.end(name)), [30.0, 60.0, 150.0]);
     assert_eq!(run.preemptions(), 1);
     assert!(scene.run("sjf", &[]).mean_s() > run.mean_s());
+}
+
+/// On GPUs of half the speed everything takes twice as long, and nothing else changes: `long` has 90 s
+/// of work to go when `short` comes at 20, and is not stopped for having 180 s to go.
+#[test]
+fn slow_gpus_make_nobody_take_turns() {
+    for recipe in ["srtf", "srsf", "sjf"] {
+        let table = [job("long", 0, 1, 100), job("other", 20, 1, 95), job("short", 40, 1, 20)];
+        let mut scene = Scene::new("1x1", table);
+        scene.cluster.kinds[0].speed = Milli(500);
+        let run = scene.run(recipe, &[]);
+        let ends = ["short", "long", "other"].map(|name| run.end(name));
+        match recipe {
+            // It has 80 s of work to go at 40, and waits until 80 for the 40 s that `short` takes.
+            "srtf" | "srsf" => assert_eq!(ends, [80.0, 240.0, 430.0], "{recipe}"),
+            _ => assert_eq!(ends, [240.0, 200.0, 430.0], "{recipe}"),
+        }
+    }
 }
 
 /// A job of four GPUs and 10 s has 40 GPU seconds to go, four of one GPU and 20 s have 20 each.
