@@ -1,10 +1,10 @@
 //! Every recipe on the traces of `traces/`, in numbers that are kept: whatever changes a decision
-//! changes one of them. To accept a change that is meant, run
-//! `INSTA_UPDATE=always cargo test -p heeler-recipes --test golden` and look at the difference. When
-//! the generator has changed on purpose, first write the traces anew:
-//! `HEELER_WRITE_TRACES=1 cargo test -p heeler-recipes --test golden traces`.
+//! changes one of them. To accept a change that is meant, run `INSTA_UPDATE=always cargo test -p
+//! heeler-recipes --test golden` and look at the difference. When the generator has changed on
+//! purpose, first write the traces anew: `HEELER_WRITE_TRACES=1 cargo test -p heeler-recipes --test
+//! golden traces`.
 
-use heeler_model::{Cluster, Milli};
+use heeler_model::{Cluster, Milli, Time};
 use heeler_recipes::{Card, all};
 use heeler_sim::metrics::Summary;
 use heeler_sim::workload::{
@@ -159,7 +159,7 @@ fn line(recipe: &str, simulation: &Simulation) -> String {
     let ends = simulation.records().all().iter().map(|record: &Record| record.ended);
     // Fowler, Noll and Vo's hash (FNV-1a) of the microseconds at which jobs ended, in order.
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    for byte in ends.flat_map(|end| end.map_or(u64::MAX, |end| end.micros()).to_le_bytes()) {
+    for byte in ends.flat_map(|end| end.map_or(u64::MAX, Time::micros).to_le_bytes()) {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
     let (completion, waiting) = (&summary.completion_s, &summary.waiting_s);

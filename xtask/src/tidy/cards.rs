@@ -6,10 +6,6 @@ use crate::tree::{Tree, line_of};
 use std::collections::BTreeSet;
 use toml::{Table, Value};
 
-/// Whether every card needs a summary worth reading and a claim. Off while some cards are still
-/// placeholders; switch it on once each of them has both.
-const COMPLETE: bool = false;
-
 /// A summary shorter than this says no more than the name.
 const SUMMARY_CHARACTERS: usize = 20;
 
@@ -17,12 +13,8 @@ const SUMMARY_CHARACTERS: usize = 20;
 const LISTS: [(&str, &str); 2] =
     [("recipes", "crates/recipes/src/registry.rs"), ("worlds", "crates/sim/src/world/card.rs")];
 
-/// Find cards that are not built in and claims that no test shows.
+/// Find cards that are not built in, say nothing or claim nothing, and claims that no test shows.
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
-    check_cards(tree, COMPLETE)
-}
-
-fn check_cards(tree: &Tree, complete: bool) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (folder, list) in LISTS {
         let listed = tree.text(list).unwrap_or_default();
@@ -35,20 +27,14 @@ fn check_cards(tree: &Tree, complete: bool) -> Vec<Problem> {
     let tests = tests(tree);
     for (_, path, text) in tree.inside("recipes", ".toml") {
         match text.parse::<Table>() {
-            Ok(card) => problems.extend(check_claims(path, text, &card, &tests, complete)),
+            Ok(card) => problems.extend(check_card(path, text, &card, &tests)),
             Err(error) => problems.push(Problem::new(path, 1, format!("not TOML: {error}"))),
         }
     }
     problems
 }
 
-fn check_claims(
-    path: &str,
-    text: &str,
-    card: &Table,
-    tests: &BTreeSet<&str>,
-    complete: bool,
-) -> Vec<Problem> {
+fn check_card(path: &str, text: &str, card: &Table, tests: &BTreeSet<&str>) -> Vec<Problem> {
     let mut problems = Vec::new();
     let claims = card.get("claim").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     for claim in claims {
@@ -62,16 +48,14 @@ fn check_claims(
             problems.push(Problem::new(path, line, message));
         }
     }
-    if complete {
-        let summary = card.get("summary").and_then(Value::as_str).unwrap_or_default();
-        if summary.chars().count() < SUMMARY_CHARACTERS {
-            let message = "say in `summary` what the recipe does, in a sentence or two";
-            problems.push(Problem::new(path, line_of(text, "summary"), message));
-        }
-        if claims.is_empty() {
-            let message = "add a `[[claim]]` with `text` and `test`: what does the paper promise?";
-            problems.push(Problem::new(path, 1, message));
-        }
+    let summary = card.get("summary").and_then(Value::as_str).unwrap_or_default();
+    if summary.chars().count() < SUMMARY_CHARACTERS {
+        let message = "say in `summary` what the recipe does, in a sentence or two";
+        problems.push(Problem::new(path, line_of(text, "summary"), message));
+    }
+    if claims.is_empty() {
+        let message = "add a `[[claim]]` with `text` and `test`: what does the paper promise?";
+        problems.push(Problem::new(path, 1, message));
     }
     problems
 }
@@ -118,31 +102,29 @@ mod tests {
 
     #[test]
     fn a_card_that_is_not_built_in_is_found() {
-        assert_eq!(check_cards(&complete(), true), []);
+        assert_eq!(check(&complete()), []);
         let tree = complete().with("recipes/lifo.toml", CARD);
-        assert_one(&check_cards(&tree, true), "recipes/lifo.toml:1", "registry.rs");
+        assert_one(&check(&tree), "recipes/lifo.toml:1", "registry.rs");
         let tree = complete().with("worlds/odd.toml", "");
-        assert_one(&check_cards(&tree, true), "worlds/odd.toml:1", "world/card.rs");
+        assert_one(&check(&tree), "worlds/odd.toml:1", "world/card.rs");
     }
 
     #[test]
     fn a_claim_without_a_test_is_found() {
         let card = CARD.replace("fifo_keeps_order", "fifo_is_fast");
         let tree = complete().with("recipes/fifo.toml", &card);
-        assert_one(&check_cards(&tree, false), "recipes/fifo.toml:5", "`fifo_is_fast`");
+        assert_one(&check(&tree), "recipes/fifo.toml:5", "`fifo_is_fast`");
         let helper = TEST.replace("#[test]\n", "");
         let tree = complete().with("crates/recipes/tests/fifo.rs", &helper);
-        assert_one(&check_cards(&tree, false), "recipes/fifo.toml:5", "there is none");
+        assert_one(&check(&tree), "recipes/fifo.toml:5", "there is none");
     }
 
     #[test]
-    fn a_placeholder_is_found_once_cards_have_to_be_complete() {
+    fn a_placeholder_is_found() {
         let tree = complete().with("recipes/fifo.toml", &CARD.replace("First come, ", ""));
-        assert_one(&check_cards(&tree, true), "recipes/fifo.toml:2", "`summary`");
-        assert_eq!(check_cards(&tree, false), []);
+        assert_one(&check(&tree), "recipes/fifo.toml:2", "`summary`");
         let silent = &CARD[..CARD.find("[[claim]]").unwrap()];
         let tree = complete().with("recipes/fifo.toml", silent);
-        assert_one(&check_cards(&tree, true), "recipes/fifo.toml:1", "[[claim]]");
-        assert_eq!(check_cards(&tree, false), []);
+        assert_one(&check(&tree), "recipes/fifo.toml:1", "[[claim]]");
     }
 }

@@ -33,8 +33,8 @@ fn long_jobs_pass_beside_a_reservation() {
 }
 
 /// EASY looks after the first job alone, conservative backfill after all. On four GPUs, `first` and
-/// `second` wait for 100 and 110. `late` would not be in the way of `first`, whose two GPUs leave it
-/// one, but it is in that of `second`, which needs all four.
+/// `second` wait for 100 and 110. `late` would not be in the way of `first`, whose two GPUs leave
+/// it one, but it is in that of `second`, which needs all four.
 #[test]
 fn conservative_backfill_protects_all_who_wait() {
     let table = [
@@ -56,7 +56,7 @@ fn conservative_with_depth_one_is_easy() {
     for seed in 1..=3 {
         let shape = Shape::Helios;
         let options = GeneratorOptions { shape, jobs: 300, load: 1.2, seed, ..Default::default() };
-        let scene = Scene::generated("4x8", options);
+        let scene = Scene::generated("4x8", &options);
         let easy = scene.run("fifo-easy", &[]).ends();
         assert_eq!(easy, scene.run("fifo-conservative", &[("depth", "1")]).ends(), "seed {seed}");
         differ += usize::from(easy != scene.run("fifo-conservative", &[]).ends());

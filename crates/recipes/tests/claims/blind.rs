@@ -15,11 +15,12 @@ fn before(run: &Run, until: Time) -> Vec<Stay> {
     stays
 }
 
-/// How many of some moments a recipe foresaw: what it did before depends on how long jobs ran after.
+/// How many of some moments a recipe foresaw: what it did before depends on how long jobs ran
+/// after.
 fn foreseen(recipe: &str) -> usize {
     let shape = Shape::Helios;
     let options = GeneratorOptions { shape, jobs: 150, load: 2.0, seed: 3, ..Default::default() };
-    let mut scene = Scene::generated("2x8", options);
+    let mut scene = Scene::generated("2x8", &options);
     for job in &mut scene.jobs {
         // Nobody says how long it runs.
         job.spec.declared = None;

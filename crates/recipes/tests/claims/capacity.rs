@@ -19,8 +19,8 @@ fn capacity_lends_what_is_idle() {
 /// Vision has four of eight GPUs by right and uses all, its jobs started at 0 to 7. Speech wants
 /// three of its own four at 100: the last three jobs of vision stop at once. One more at 110 stops
 /// the fourth, `v4`, and then speech has its quota: what it submits at 120 waits. At 150 `three`
-/// ends: `wait` is within the quota and takes one GPU, `v4` and `v5` go on on the others; `v6` goes on
-/// when `wait` ends at 160, `v7` when `one` does at 610.
+/// ends: `wait` is within the quota and takes one GPU, `v4` and `v5` go on on the others; `v6` goes
+/// on when `wait` ends at 160, `v7` when `one` does at 610.
 #[test]
 fn capacity_gives_back_what_was_lent() {
     let names = ["v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7"];
@@ -46,10 +46,10 @@ fn capacity_gives_back_what_was_lent() {
     assert_eq!(patient.start("one"), 1000.0);
 }
 
-/// Vision has four GPUs by right, speech two; six are there. Three come free at 100 and three at 200.
-/// At 100 both use nothing, so the job that came first starts, `v1`; then speech, which uses 0 of 2
-/// beside 1 of 4; then vision, with 1 of 4 beside 1 of 2. At 200 both use a half, and it goes on with
-/// `v3`, which came first, `s2` (½ beside ¾) and `v4` (¾ beside 1).
+/// Vision has four GPUs by right, speech two; six are there. Three come free at 100 and three at
+/// 200. At 100 both use nothing, so the job that came first starts, `v1`; then speech, which uses 0
+/// of 2 beside 1 of 4; then vision, with 1 of 4 beside 1 of 2. At 200 both use a half, and it goes
+/// on with `v3`, which came first, `s2` (½ beside ¾) and `v4` (¾ beside 1).
 #[test]
 fn capacity_serves_the_poorest_tenant_first() {
     let mut table = vec![job("until100", 0, 3, 100).of("guest")];

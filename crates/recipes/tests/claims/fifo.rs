@@ -11,7 +11,7 @@ fn crowded(seed: u64) -> Scene {
     let (shape, max_gpus) = (Shape::Helios, Some(16));
     let options =
         GeneratorOptions { shape, jobs: 300, load: 1.2, seed, max_gpus, ..Default::default() };
-    Scene::generated("4x8", options)
+    Scene::generated("4x8", &options)
 }
 
 #[test]

@@ -9,9 +9,9 @@ const SHORT_OR_LONG: Knobs = &[
     ("limits", "[\"1000000 gpu-s\"]"),
 ];
 
-/// A fresh job finishes within 10 GPU seconds with chance ½, so its index is ½ ÷ 10 = 1/20. One that
-/// has had 10 is a long one for sure, and its index is 1 ÷ 990. So `long` runs until 10, both short
-/// jobs run, and then it goes on.
+/// A fresh job finishes within 10 GPU seconds with chance ½, so its index is ½ ÷ 10 = 1/20. One
+/// that has had 10 is a long one for sure, and its index is 1 ÷ 990. So `long` runs until 10, both
+/// short jobs run, and then it goes on.
 #[test]
 fn gittins_prefers_the_job_likely_to_finish() {
     let table = [job("long", 0, 1, 1000), job("short", 5, 1, 10), job("other", 8, 1, 10)];
@@ -45,8 +45,8 @@ fn gittins_sees_no_further_than_its_horizon() {
 
 /// One GPU, limits of 100 and 300 GPU seconds. `a` leaves the first queue at 100 and waits for `b`,
 /// which leaves it at 200 and then is the equal of `a`: who runs goes on. At 400 `b` leaves the
-/// second queue, where `a` still is, and `a` goes on; it leaves it at 600 and again nobody gives way
-/// to an equal. And with one endless queue, all is first come, first served.
+/// second queue, where `a` still is, and `a` goes on; it leaves it at 600 and again nobody gives
+/// way to an equal. And with one endless queue, all is first come, first served.
 #[test]
 fn gittins_without_history_goes_by_queues() {
     let scene = Scene::new("1x1", [job("a", 0, 1, 1000), job("b", 0, 1, 400)]);
@@ -57,7 +57,7 @@ fn gittins_without_history_goes_by_queues() {
 
     let shape = Shape::Helios;
     let options = GeneratorOptions { shape, jobs: 300, load: 1.2, seed: 1, ..Default::default() };
-    let scene = Scene::generated("4x8", options);
+    let scene = Scene::generated("4x8", &options);
     let fifo = scene.run("fifo-skip", &[("place", "skew-aware")]).ends();
     let endless = scene.run("tiresias-gittins", &[("limits", "[\"1000000000 gpu-s\"]")]).ends();
     assert_eq!(endless, fifo);

@@ -24,8 +24,8 @@ fn las_shares_one_gpu_equally() {
 }
 
 /// Three jobs on two GPUs, in minutes: `a` takes 2 on both GPUs, `b` 8 on one, `c` 6 on both. Only
-/// `b` leaves a GPU free, and nobody else can use it. Service in GPU minutes before each minute, and
-/// who runs (ties go to who came first):
+/// `b` leaves a GPU free, and nobody else can use it. Service in GPU minutes before each minute,
+/// and who runs (ties go to who came first):
 ///
 /// ```text
 /// minute   0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15

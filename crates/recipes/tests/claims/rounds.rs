@@ -27,9 +27,9 @@ fn isolated_shares_time_equally() {
 }
 
 /// `a` and `b` are both fastest on the V100. `a` came first and has it; `b` makes do with the K80,
-/// and `c`, which is fastest there, waits for it. At 3600, a whole number of rounds, `a` has done its
-/// 14,400 units at 4 a second. Then `b` moves to the V100, where it does the 3600 it has left at 3 a
-/// second until 4800, and `c` has the K80 for its 2160 at 3 a second, until 4320.
+/// and `c`, which is fastest there, waits for it. At 3600, a whole number of rounds, `a` has done
+/// its 14,400 units at 4 a second. Then `b` moves to the V100, where it does the 3600 it has left
+/// at 3 a second until 4800, and `c` has the K80 for its 2160 at 3 a second, until 4320.
 #[test]
 fn gavel_fifo_gives_the_best_kind_with_room() {
     let table = [

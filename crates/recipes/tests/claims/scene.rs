@@ -99,9 +99,9 @@ impl Scene {
     }
 
     /// Generated jobs on a cluster such as `8x8`, whose GPUs the load is reckoned for.
-    pub(crate) fn generated(cluster: &str, options: GeneratorOptions) -> Scene {
+    pub(crate) fn generated(cluster: &str, options: &GeneratorOptions) -> Scene {
         let mut cluster = cluster::parse(cluster).expect("a cluster");
-        let options = GeneratorOptions { gpus: cluster.gpus(), ..options };
+        let options = GeneratorOptions { gpus: cluster.gpus(), ..options.clone() };
         let mut generator = Generator::new(&options).expect("options that can be");
         generator.add_tenants_to(&mut cluster);
         let jobs = std::iter::from_fn(|| generator.next_job()).collect();

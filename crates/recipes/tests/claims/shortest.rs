@@ -1,7 +1,7 @@
 //! Shortest first, by time, by service and by size.
 
 use super::scene::{Knobs, Row, Scene, job, rows};
-use heeler_engine::Phase;
+use heeler_engine::{Job, Phase};
 use heeler_model::{Demand, Milli};
 use heeler_sim::workload::{GeneratorOptions, Shape};
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ const BY_COUNT: Knobs = &[("place", "anywhere")];
 #[test]
 fn sjf_starts_the_shortest_that_waits() {
     let options = GeneratorOptions { jobs: 200, load: 1.5, seed: 4, ..Default::default() };
-    let scene = Scene::generated("1x1", options);
+    let scene = Scene::generated("1x1", &options);
     let starts = scene.run("sjf", &[]).starts();
     let (mut waited, mut passed) = (0, 0);
     for (job, start) in scene.jobs.iter().zip(&starts) {
@@ -99,8 +99,8 @@ fn srtf_stops_the_job_with_longest_to_go() {
     assert!(scene.run("sjf", &[]).mean_s() > run.mean_s());
 }
 
-/// On GPUs of half the speed everything takes twice as long, and nothing else changes: `long` has 90 s
-/// of work to go when `short` comes at 20, and is not stopped for having 180 s to go.
+/// On GPUs of half the speed everything takes twice as long, and nothing else changes: `long` has
+/// 90 s of work to go when `other` comes with 95, and is not stopped for having 180 s to go.
 #[test]
 fn slow_gpus_make_nobody_take_turns() {
     for recipe in ["srtf", "srsf", "sjf"] {
@@ -117,8 +117,8 @@ fn slow_gpus_make_nobody_take_turns() {
     }
 }
 
-/// A job of four GPUs and 10 s has 40 GPU seconds to go, four of one GPU and 20 s have 20 each.
-/// By time the large one goes first: 10 and four times 30, on average 26 s. By service it goes last:
+/// A job of four GPUs and 10 s has 40 GPU seconds to go, four of one GPU and 20 s have 20 each. By
+/// time the large one goes first: 10 and four times 30, on average 26 s. By service it goes last:
 /// four times 20 and 30, on average 22 s.
 #[test]
 fn srsf_weighs_time_by_gpus() {
@@ -134,7 +134,7 @@ fn srsf_weighs_time_by_gpus() {
 fn srsf_is_srtf_for_jobs_of_one_size() {
     let shape = Shape::Helios;
     let options = GeneratorOptions { shape, jobs: 300, load: 1.0, seed: 2, ..Default::default() };
-    let mut scene = Scene::generated("4x8", options);
+    let mut scene = Scene::generated("4x8", &options);
     assert_ne!(scene.run("srsf", &[]).ends(), scene.run("srtf", &[]).ends(), "sizes matter");
     for job in &mut scene.jobs {
         job.spec.demand = Demand::gpus(4);
@@ -154,8 +154,9 @@ proptest! {
                 for waiting in jobs.iter().filter(|job| job.phase == Phase::Waiting) {
                     let size = waiting.gpus();
                     let running = jobs.iter().filter(|job| job.is_running());
-                    let held: u32 = running.map(|job| job.gpus()).filter(|gpus| *gpus <= size).sum();
-                    assert!(held + size > gpus, "{cluster} at {}: {}", simulation.now(), waiting.id);
+                    let held: u32 = running.map(Job::gpus).filter(|gpus| *gpus <= size).sum();
+                    let at = simulation.now();
+                    assert!(held + size > gpus, "{cluster} at {at}: {}", waiting.id);
                 }
             });
         }

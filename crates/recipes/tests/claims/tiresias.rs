@@ -33,8 +33,8 @@ fn tiresias_has_a_third_queue() {
 /// One GPU and a limit of 100 s. `a` moves down at 100 and then waits for jobs of 100 s each. With
 /// `promote` = 2 it goes back to the first queue when it has waited twice the 100 s it ran, at 300:
 /// behind `d` and `e`, which were there, and before `f`, which comes at 310. So it runs from 500 to
-/// 600, moves down again, and does its last 100 s after `f`, from 700 on. Without promotion it waits
-/// for `f` too, and then does its 200 s without a break.
+/// 600, moves down again, and does its last 100 s after `f`, from 700 on. Without promotion it
+/// waits for `f` too, and then does its 200 s without a break.
 #[test]
 fn tiresias_promotes_jobs_that_waited() {
     let mut table: Vec<Row> = vec![job("a", 0, 1, 300)];
@@ -55,7 +55,7 @@ fn tiresias_promotes_jobs_that_waited() {
 fn tiresias_with_one_queue_is_fifo_skip() {
     for (shape, seed) in [(Shape::Helios, 1), (Shape::Philly, 2)] {
         let options = GeneratorOptions { shape, jobs: 300, load: 1.2, seed, ..Default::default() };
-        let scene = Scene::generated("4x8", options);
+        let scene = Scene::generated("4x8", &options);
         let fifo = scene.run("fifo-skip", &[("place", "skew-aware")]).ends();
         assert_eq!(scene.run("tiresias", &[("limits", "[]")]).ends(), fifo, "{shape}");
         assert_ne!(scene.run("tiresias", &[]).ends(), fifo, "queues make a difference");
@@ -80,7 +80,7 @@ fn tiresias_keeps_skewed_models_together() {
 fn tiresias_beats_fifo_on_heavy_tails() {
     for (shape, seed) in [(Shape::Philly, 1), (Shape::Philly, 2), (Shape::Helios, 3)] {
         let options = GeneratorOptions { shape, jobs: 1500, load: 1.2, seed, ..Default::default() };
-        let scene = Scene::generated("8x8", options);
+        let scene = Scene::generated("8x8", &options);
         let [fifo, skip, tiresias, srsf] =
             ["fifo", "fifo-skip", "tiresias", "srsf"].map(|recipe| scene.run(recipe, &[]).mean_s());
         assert!(fifo > 3.0 * tiresias, "{shape}, {seed}: {fifo} s and {tiresias} s");
