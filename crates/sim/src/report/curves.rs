@@ -6,12 +6,18 @@ use super::scale::Scale;
 use super::text::{clip, points, px};
 use std::fmt::Write;
 
-const WIDTH: f64 = 520.0;
+/// Two of these stand side by side.
+const HALF_PX: f64 = 520.0;
+/// Three of these stand side by side.
+const THIRD_PX: f64 = 350.0;
 const HEIGHT: f64 = 300.0;
 const LEFT: f64 = 50.0;
-const RIGHT: f64 = WIDTH - 16.0;
+const MARGIN: f64 = 18.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = HEIGHT - 28.0;
+
+/// Points that all lines of a chart may have together.
+const POINTS_MAX: usize = 1_500;
 
 /// With so few jobs each of them is a step.
 const STEPS_MAX: usize = 60;
@@ -31,13 +37,13 @@ pub(super) fn times(
 ) -> Option<String> {
     let floor = if waits { SHORTEST_WAIT_S } else { 0.0 };
     let (low, high) = range(runs, of, floor)?;
-    Some(chart(runs, label, of, &Scale::log_time(low, high, LEFT, RIGHT), None))
+    Some(chart(runs, label, of, &Scale::log_time(low, high, LEFT, HALF_PX - MARGIN), None))
 }
 
 /// Ratios by their logarithm, with a line at one; nothing if no run has any.
 pub(super) fn ratios(runs: &[Run], label: &str, of: impl Fn(&Run) -> &Curve) -> Option<String> {
     let (low, high) = range(runs, &of, 0.0)?;
-    let scale = Scale::log_number(low.min(0.5), high.max(2.0), LEFT, RIGHT);
+    let scale = Scale::log_number(low.min(0.5), high.max(2.0), LEFT, THIRD_PX - MARGIN);
     Some(chart(runs, label, of, &scale, Some(1.0)))
 }
 
@@ -55,13 +61,15 @@ fn chart(
     line_at: Option<f64>,
 ) -> String {
     let y = Scale::part(0.25, BOTTOM, TOP);
+    let right = x.right();
+    let width = right + MARGIN;
     let mut out = format!(
-        "<svg class=\"plot lines\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
+        "<svg class=\"plot lines\" viewBox=\"0 0 {width} {HEIGHT}\" role=\"img\" \
          aria-label=\"{label}\" data-x=\"{}\" data-box=\"{TOP},{BOTTOM}\">",
         x.describe(),
     );
     x.below(&mut out, TOP, BOTTOM);
-    y.beside(&mut out, LEFT, RIGHT);
+    y.beside(&mut out, LEFT, right);
     if let Some(value) = line_at {
         let at = px(x.at(value));
         let _ = write!(out, "<path class=\"mark\" d=\"M{at} {TOP}V{BOTTOM}\"/>");
@@ -77,25 +85,26 @@ fn chart(
             of_run(index),
             clip(&run.label, 40),
             y.describe(),
-            points(line(curve, x, &y)),
+            points(line(&curve.thinned(POINTS_MAX / runs.len()), x, &y)),
         );
     }
     out.push_str("</svg>");
     out
 }
 
-/// From the left end at zero to the right end at one.
+/// From the left end to the right end, where it is at one.
 fn line(curve: &Curve, x: &Scale, y: &Scale) -> Vec<(f64, f64)> {
     let steps = curve.exact && curve.points.len() <= STEPS_MAX;
-    let mut line = vec![(x.at(x.low()), y.at(0.0))];
-    let mut before = 0.0;
-    for (value, part) in &curve.points {
+    let left_of_it = curve.points.partition_point(|(value, _)| *value <= x.low());
+    let mut before = left_of_it.checked_sub(1).map_or(0.0, |last| curve.points[last].1);
+    let mut line = vec![(x.at(x.low()), y.at(before))];
+    for (value, part) in &curve.points[left_of_it..] {
         if steps || line.len() == 1 {
             line.push((x.at(*value), y.at(before)));
         }
         line.push((x.at(*value), y.at(*part)));
         before = *part;
     }
-    line.push((RIGHT, y.at(1.0)));
+    line.push((x.right(), y.at(1.0)));
     line
 }

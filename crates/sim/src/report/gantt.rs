@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Bytes that the pictures of all runs may take together.
-const BYTES_MAX: usize = 240_000;
+const BYTES_MAX: usize = 200_000;
 
 /// Below this a picture shows nothing any more.
 const COLUMNS_MIN: usize = 60;

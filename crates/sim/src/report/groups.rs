@@ -12,8 +12,8 @@ pub(super) const ROWS_MAX: usize = 12;
 
 const WIDTH: f64 = 1060.0;
 const LEFT: f64 = 150.0;
-const PANEL_PX: f64 = 282.0;
-const GAP_PX: f64 = 22.0;
+const PANEL_PX: f64 = 274.0;
+const GAP_PX: f64 = 36.0;
 const TOP: f64 = 24.0;
 
 /// Which groups of a summary.
@@ -59,7 +59,7 @@ pub(super) fn dots(runs: &[Run], label: &str, names: &[String], of: Of) -> Optio
         );
     }
     for (index, panel) in PANELS.iter().enumerate() {
-        let left = LEFT + 6.0 + index as f64 * (PANEL_PX + GAP_PX);
+        let left = LEFT + 8.0 + index as f64 * (PANEL_PX + GAP_PX);
         let x = panel.scale(runs, of, left, left + PANEL_PX - 10.0);
         x.below(&mut out, TOP, bottom);
         let _ =
@@ -81,7 +81,9 @@ impl Panel {
         let groups = runs.iter().flat_map(|run| of(&run.summary));
         let values: Vec<f64> = groups.map(self.value).filter(|value| *value > 0.0).collect();
         let most = values.iter().copied().fold(1.0, f64::max);
-        let least = values.iter().copied().fold(most, f64::min).max(most / 1e5);
+        // Less than a second matters to nobody, unless everything is that short.
+        let floor = if most >= 10.0 { 1.0 } else { most / 1e5 };
+        let least = values.iter().copied().fold(most, f64::min).max(floor);
         Scale::log_time(least, most, from_px, to_px)
     }
 
@@ -150,12 +152,8 @@ pub(super) fn table(head: &str, names: &[String], groups: &[Group]) -> String {
 
 fn row(out: &mut String, name: &str, group: &Group, (jobs, hours): (usize, f64), p95: &str) {
     let share = |part: f64| {
-        let words = percent(part);
-        let width = px(part.clamp(0.0, 1.0) * 60.0);
-        format!(
-            "<td>{words} <svg class=\"share\" viewBox=\"0 0 60 8\" aria-hidden=\"true\">\
-             <rect class=\"bar\" width=\"{width}\" height=\"8\"/></svg></td>"
-        )
+        let (words, width) = (percent(part), px(part.clamp(0.0, 1.0) * 100.0));
+        format!("<td>{words}<i style=\"--part:{width}%\"></i></td>")
     };
     let _ = write!(
         out,

@@ -4,7 +4,7 @@ use super::bars::{self, GPU_HOURS, Part, RESTARTS};
 use super::colours::{Tenants, of_run};
 use super::groups::{self, Of, ROWS_MAX};
 use super::panels::{panels, wide};
-use super::run::{Curve, Run};
+use super::run::Run;
 use super::table::{key, table};
 use super::text::{clip, escape};
 use super::{Report, curves, strips};
@@ -15,7 +15,7 @@ const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("hover.js");
 
 /// Groups of tenants that all runs together may take in the figures for programs.
-const TENANTS_MAX: usize = 400;
+const TENANTS_MAX: usize = 200;
 
 /// The page may use nothing but itself, whatever else is in it.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
@@ -152,8 +152,7 @@ fn fairness(out: &mut String, runs: &[Run], tenants: &Tenants) {
     ];
     for (index, (title, reading)) in variants.into_iter().enumerate() {
         // They are kept in the order of the metrics; the one that the summary uses comes first.
-        let of = |run: &Run| -> &Curve { &run.fairness[2 - index] };
-        let drawing = curves::ratios(runs, title, of);
+        let drawing = curves::ratios(runs, title, |run| &run.fairness[2 - index]);
         out.push_str(&figure(title, reading, &or_none(drawing, "No job finished.")));
     }
     out.push_str("</div>");
@@ -163,6 +162,10 @@ fn fairness(out: &mut String, runs: &[Run], tenants: &Tenants) {
         ("By size", &groups::sizes(runs), |summary| &summary.sizes),
     ];
     for (title, names, of) in by {
+        // One tenant alone is treated like all jobs, which the summary shows.
+        if title == "By tenant" && names.len() == 1 {
+            continue;
+        }
         let reading = match title {
             "By tenant" => {
                 "A dot for each run; dots far apart are tenants to whom the choice of \

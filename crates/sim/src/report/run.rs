@@ -101,6 +101,18 @@ impl Curve {
         Curve { points: ranks.into_iter().map(point).collect(), exact }
     }
 
+    /// The same with about so many points, the first and the last among them.
+    pub(super) fn thinned(&self, count: usize) -> Curve {
+        let every = self.points.len().div_ceil(count.max(2));
+        if every <= 1 {
+            return self.clone();
+        }
+        let last = self.points.len() - 1;
+        let kept = |index: usize| index.is_multiple_of(every) || index == last;
+        let points = self.points.iter().enumerate().filter(|(index, _)| kept(*index));
+        Curve { points: points.map(|(_, point)| *point).collect(), exact: false }
+    }
+
     /// The smallest value above a limit.
     pub(super) fn least_above(&self, limit: f64) -> Option<f64> {
         self.points.iter().map(|point| point.0).find(|value| *value > limit)
@@ -187,6 +199,19 @@ mod tests {
             }
         }
         assert!(Curve::of(Vec::new()).points.is_empty());
+    }
+
+    #[test]
+    fn thinned_curves_keep_their_ends() {
+        let curve = Curve::of((1..=5_000).map(f64::from).collect());
+        for count in [0, 2, 100, 200] {
+            let thin = curve.thinned(count);
+            assert!(thin.points.len() <= count.max(2) + 1, "{count}: {}", thin.points.len());
+            assert_eq!(thin.points.first(), curve.points.first());
+            assert_eq!(thin.points.last(), curve.points.last());
+        }
+        assert_eq!(curve.thinned(1_000), curve);
+        assert_eq!(Curve::default().thinned(10), Curve::default());
     }
 
     #[test]

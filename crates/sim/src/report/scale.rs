@@ -114,8 +114,9 @@ const FEW_TIMES: [f64; 14] = [
     1e4 * DAY,
 ];
 
-/// Marks of logarithms closer than this run into each other.
-const LOG_MARKS_PX: f64 = 42.0;
+/// Room for a letter of a mark, and between two marks.
+const LETTER_PX: f64 = 6.5;
+const GAP_PX: f64 = 10.0;
 
 impl Scale {
     /// Times by their logarithm; the scale reaches to the nice times around them.
@@ -149,11 +150,12 @@ impl Scale {
         };
         let mut scale = Scale { quantity, log: true, low, high, from_px, to_px, marks: Vec::new() };
         let marks = Some(within(few)).filter(|marks| marks.len() >= 4);
+        let half_px = |mark: f64| quantity.words(mark).chars().count() as f64 * LETTER_PX / 2.0;
         for mark in marks.unwrap_or_else(|| within(all)) {
-            let room = scale
-                .marks
-                .last()
-                .is_none_or(|last| (scale.at(mark) - scale.at(*last)).abs() >= LOG_MARKS_PX);
+            let room = scale.marks.last().is_none_or(|last| {
+                let apart = (scale.at(mark) - scale.at(*last)).abs();
+                apart >= half_px(mark) + half_px(*last) + GAP_PX
+            });
             if room {
                 scale.marks.push(mark);
             }
@@ -208,6 +210,12 @@ impl Scale {
         self.from_px + part * (self.to_px - self.from_px)
     }
 
+    /// Where it ends.
+    pub(super) fn right(&self) -> f64 {
+        self.to_px
+    }
+
+    /// What it begins with.
     pub(super) fn low(&self) -> f64 {
         self.low
     }
@@ -250,10 +258,12 @@ impl Scale {
     }
 }
 
-/// The next of 1, 2, 5, 10, 20 …
+/// The next number with one digit that counts.
 fn nice(value: f64) -> f64 {
     let decade = 10f64.powf(value.log10().floor());
-    let step = [1.0, 2.0, 5.0].into_iter().find(|step| step * decade >= value * (1.0 - 1e-9));
+    let step = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]
+        .into_iter()
+        .find(|step| step * decade >= value * (1.0 - 1e-9));
     step.unwrap_or(10.0) * decade
 }
 
@@ -292,8 +302,9 @@ mod tests {
     #[test]
     fn counts_end_at_nice_numbers() {
         assert_eq!(Scale::upto(0.0, 2.0, 0.0, 1.0).marks, [0.0, 1.0]);
-        assert_eq!(Scale::upto(730.0, 2.0, 0.0, 1.0).marks, [0.0, 500.0, 1000.0]);
-        assert_eq!(Scale::upto(13.0, 2.0, 0.0, 1.0).marks, [0.0, 10.0, 20.0]);
+        assert_eq!(Scale::upto(730.0, 2.0, 0.0, 1.0).marks, [0.0, 400.0, 800.0]);
+        assert_eq!(Scale::upto(13.0, 2.0, 0.0, 1.0).marks, [0.0, 8.0, 16.0]);
+        assert_eq!(Scale::upto(1_035.0, 2.0, 0.0, 1.0).marks, [0.0, 600.0, 1_200.0]);
         assert_eq!(Scale::part(0.5, 10.0, 0.0).at(0.25), 7.5);
         assert_eq!(words(&Scale::part(0.25, 0.0, 1.0)), ["0 %", "25 %", "50 %", "75 %", "100 %"]);
     }

@@ -3,7 +3,7 @@
 use super::colours::of_run;
 use super::run::Run;
 use super::scale::Scale;
-use super::text::{clip, points, px};
+use super::text::{clip, percent, points, px, short_number};
 use crate::timeline::Bucket;
 use std::fmt::Write;
 
@@ -12,17 +12,23 @@ const LEFT: f64 = 58.0;
 const RIGHT: f64 = WIDTH - 12.0;
 
 /// Room above a strip for the name of its run.
-const NAME_PX: f64 = 20.0;
+const NAME_PX: f64 = 28.0;
 
 /// More columns than this cannot be told apart.
-const COLUMNS: usize = 256;
+const COLUMNS_MAX: usize = 256;
+
+/// With many runs each strip is low, and half as many say as much.
+fn columns(runs: &[Run]) -> usize {
+    if runs.len() > 6 { COLUMNS_MAX / 2 } else { COLUMNS_MAX }
+}
 
 /// Part of the GPUs there that jobs held.
 pub(super) fn utilisation(runs: &[Run], length_s: f64) -> String {
     let value = |bucket: &Bucket| bucket.busy_milli_us / bucket.there_milli_us.max(1.0);
     let series = series(runs, length_s, value);
     let scale = |top: f64, bottom: f64| Scale::part(0.5, bottom, top);
-    strips(runs, "Utilisation over time", length_s, &series, scale)
+    let note = |run: &Run, _: &[f64]| format!("{} on the whole", percent(run.summary.utilisation));
+    strips(runs, "Utilisation over time", length_s, &series, scale, note)
 }
 
 /// Jobs in the queue.
@@ -30,11 +36,14 @@ pub(super) fn waiting(runs: &[Run], length_s: f64) -> String {
     let series = series(runs, length_s, |bucket| bucket.waiting_us);
     let most = series.iter().flatten().copied().fold(0.0, f64::max);
     let scale = |top: f64, bottom: f64| Scale::upto(most, 2.0, bottom, top);
-    strips(runs, "Queue over time", length_s, &series, scale)
+    let note = |_: &Run, values: &[f64]| {
+        format!("up to about {}", short_number(values.iter().copied().fold(0.0, f64::max).round()))
+    };
+    strips(runs, "Queue over time", length_s, &series, scale, note)
 }
 
 fn series(runs: &[Run], length_s: f64, value: fn(&Bucket) -> f64) -> Vec<Vec<f64>> {
-    runs.iter().map(|run| run.levels.over(length_s, COLUMNS, value)).collect()
+    runs.iter().map(|run| run.levels.over(length_s, columns(runs), value)).collect()
 }
 
 fn strips(
@@ -43,35 +52,36 @@ fn strips(
     length_s: f64,
     series: &[Vec<f64>],
     scale: impl Fn(f64, f64) -> Scale,
+    note: impl Fn(&Run, &[f64]) -> String,
 ) -> String {
     let height =
         if runs.len() == 1 { 150.0 } else { (320.0 / runs.len() as f64).clamp(44.0, 90.0) };
-    // A single run needs no name beside its own heading.
-    let name_px = if runs.len() == 1 { 10.0 } else { NAME_PX };
-    let bottom = (height + name_px) * runs.len() as f64;
+    let bottom = (height + NAME_PX) * runs.len() as f64;
     let time = Scale::linear_time(length_s, LEFT, RIGHT);
     let mut out = format!(
         "<svg class=\"plot areas\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"{label}\" \
          data-x=\"{}\" data-box=\"{},{}\">",
         px(bottom + 26.0),
         time.describe(),
-        px(name_px),
+        px(NAME_PX),
         px(bottom),
     );
-    time.below(&mut out, name_px, bottom);
+    time.below(&mut out, NAME_PX, bottom);
     for (index, (run, values)) in runs.iter().zip(series).enumerate() {
-        let top = index as f64 * (height + name_px) + name_px;
+        let top = index as f64 * (height + NAME_PX) + NAME_PX;
         let y = scale(top, top + height);
         y.beside(&mut out, LEFT, RIGHT);
-        if runs.len() > 1 {
-            let (name, name_y) = (clip(&run.label, 60), px(top - 6.0));
-            let _ = write!(out, "<text class=\"name\" x=\"{LEFT}\" y=\"{name_y}\">{name}</text>");
-        }
+        let name = if runs.len() > 1 { clip(&run.label, 60) } else { String::new() };
+        let (name_y, note) = (px(top - 9.0), note(run, values));
+        let _ = write!(
+            out,
+            "<text x=\"{LEFT}\" y=\"{name_y}\"><tspan class=\"name\">{name}</tspan> {note}</text>"
+        );
         if values.is_empty() {
             continue;
         }
         let end = (run.levels.length_s() / length_s * (RIGHT - LEFT) + LEFT).min(RIGHT);
-        let column = (RIGHT - LEFT) / COLUMNS as f64;
+        let column = (RIGHT - LEFT) / columns(runs) as f64;
         let middle = |at: usize| (LEFT + (at as f64 + 0.5) * column).min(end);
         let line = values.iter().enumerate().map(|(at, value)| (middle(at), y.at(*value)));
         let base = y.at(0.0);

@@ -92,11 +92,17 @@ impl Column {
         self.head == "finished" || runs.iter().any(|run| self.of(&run.summary).is_some())
     }
 
-    /// The best value, if the runs differ.
-    fn best(&self, runs: &[Run]) -> Option<f64> {
-        let values = || runs.iter().filter_map(|run| self.of(&run.summary));
-        let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
-        (least < most).then_some(if self.more_is_better { most } else { least })
+    /// How the best value reads, if the runs differ: what reads the same is as good.
+    fn best(&self, runs: &[Run]) -> Option<String> {
+        let key = |value: f64| if self.more_is_better { -value } else { value };
+        let unit = self.unit(runs).0;
+        let known = || {
+            let runs = runs.iter().map(|run| &run.summary);
+            runs.filter_map(|summary| Some((self.of(summary)?, summary)))
+        };
+        let (best, summary) = known().min_by(|a, b| key(a.0).total_cmp(&key(b.0)))?;
+        let words = self.words(summary, best, unit);
+        known().any(|(value, other)| self.words(other, value, unit) != words).then_some(words)
     }
 
     fn unit(&self, runs: &[Run]) -> (f64, &'static str) {
@@ -150,9 +156,9 @@ fn cell(out: &mut String, column: &Column, run: &Run, runs: &[Run]) {
         out.push_str("<td class=\"nothing\">–</td>");
         return;
     };
-    let best = column.best(runs) == Some(value);
-    let class = if best { " class=\"best\"" } else { "" };
     let words = column.words(&run.summary, value, column.unit(runs).0);
+    let best = column.best(runs).is_some_and(|best| best == words);
+    let class = if best { " class=\"best\"" } else { "" };
     let _ = write!(out, "<td{class} data-value=\"{value}\">{words}</td>");
 }
 
