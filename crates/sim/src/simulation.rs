@@ -3,6 +3,7 @@
 
 use crate::queue::{Happening, Queue};
 use crate::record::{Outcome, Record, Records};
+use crate::report::Occupancy;
 use crate::rounds::Rounds;
 use crate::timeline::{Level, Timeline};
 use crate::watch::Watch;
@@ -96,9 +97,10 @@ impl Simulation {
         Simulation::new(engine, world, cluster, arrivals, seed)
     }
 
-    /// Keep a record of who ran where, for reports.
+    /// Keep a record of who runs where from now on, for reports. Its size is bounded, however many
+    /// jobs there are.
     pub fn keep_segments(&mut self) {
-        self.watch.keep_segments();
+        self.watch.keep_segments(&self.cluster, &self.records);
     }
 
     /// Run until nothing happens any more.
@@ -280,6 +282,11 @@ impl Simulation {
     /// What the cluster looked like over time.
     pub fn timeline(&self) -> &Timeline {
         self.watch.timeline()
+    }
+
+    /// Who ran where until now, if that was kept.
+    pub fn occupancy(&self) -> Option<Occupancy> {
+        self.watch.occupancy(self.now)
     }
 
     /// The job that the trace calls so, or that has this number.

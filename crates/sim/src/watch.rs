@@ -1,25 +1,19 @@
 //! The simulation's eyes: what is in use, who waits, and how a fair share would have looked.
 
-use crate::record::Record;
+use crate::record::{Record, Records};
+use crate::report::Occupancy;
 use crate::timeline::{Level, Timeline};
-use heeler_model::{Assignment, Cluster, JobId, NodeId, Placement, Time};
+use heeler_model::{Assignment, Cluster, JobId, NodeId, TenantId, Time};
 use std::collections::BTreeMap;
 
-/// A job on some GPUs for some time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Segment {
-    /// The job.
-    pub job: JobId,
-    /// Which GPUs.
-    pub placement: Placement,
-    /// From when.
-    pub from: Time,
-    /// Until when.
-    pub until: Time,
+/// Who runs where: what is over, in a grid of bounded size, and what goes on.
+#[derive(Clone, Debug)]
+struct Segments {
+    over: Occupancy,
+    open: BTreeMap<JobId, (Assignment, Time)>,
+    /// By job.
+    tenants: Vec<TenantId>,
 }
-
-/// At most so many segments are kept.
-const SEGMENTS_MAX: usize = 200_000;
 
 /// Watches a simulation.
 #[derive(Clone, Debug)]
@@ -35,8 +29,7 @@ pub struct Watch {
     contention: f64,
     /// Microseconds of progress an equal share would have given so far, by size.
     equal_share: BTreeMap<u32, f64>,
-    segments: Option<Vec<Segment>>,
-    open: BTreeMap<JobId, (Placement, Time)>,
+    segments: Option<Segments>,
 }
 
 impl Watch {
@@ -52,12 +45,15 @@ impl Watch {
             contention: 0.0,
             equal_share: BTreeMap::new(),
             segments: None,
-            open: BTreeMap::new(),
         }
     }
 
-    pub(crate) fn keep_segments(&mut self) {
-        self.segments = Some(Vec::new());
+    pub(crate) fn keep_segments(&mut self, cluster: &Cluster, so_far: &Records) {
+        self.segments = Some(Segments {
+            over: Occupancy::new(cluster),
+            open: BTreeMap::new(),
+            tenants: so_far.all().iter().map(|record| record.tenant).collect(),
+        });
     }
 
     /// Time has passed.
@@ -82,6 +78,9 @@ impl Watch {
         self.active += 1;
         record.contention = self.contention;
         record.equal_share = *self.equal_share.entry(record.gpus).or_insert(0.0);
+        if let Some(segments) = &mut self.segments {
+            segments.tenants.push(record.tenant);
+        }
     }
 
     pub(crate) fn leaves(&mut self, record: &mut Record) {
@@ -92,19 +91,18 @@ impl Watch {
 
     pub(crate) fn takes(&mut self, job: JobId, on: &Assignment, now: Time) {
         self.level.busy_milli += on.milli();
-        if self.segments.is_some() {
-            self.open.insert(job, (on.placement.clone(), now));
+        if let Some(segments) = &mut self.segments {
+            segments.open.insert(job, (on.clone(), now));
         }
     }
 
     pub(crate) fn frees(&mut self, job: JobId, milli: u32, now: Time) {
         self.level.busy_milli -= u64::from(milli);
         let Some(segments) = &mut self.segments else { return };
-        if let Some((placement, from)) = self.open.remove(&job)
+        if let Some((on, from)) = segments.open.remove(&job)
             && from < now
-            && segments.len() < SEGMENTS_MAX
         {
-            segments.push(Segment { job, placement, from, until: now });
+            segments.over.add(job, segments.tenants[job.index()], &on, from, now);
         }
     }
 
@@ -129,8 +127,15 @@ impl Watch {
         &self.timeline
     }
 
-    /// Who ran where, in the order the segments ended; empty unless they were kept.
-    pub fn segments(&self) -> &[Segment] {
-        self.segments.as_deref().unwrap_or(&[])
+    /// Who ran where until now, if that was kept.
+    pub(crate) fn occupancy(&self, now: Time) -> Option<Occupancy> {
+        let segments = self.segments.as_ref()?;
+        let mut occupancy = segments.over.clone();
+        for (job, (on, from)) in &segments.open {
+            if *from < now {
+                occupancy.add(*job, segments.tenants[job.index()], on, *from, now);
+            }
+        }
+        Some(occupancy)
     }
 }

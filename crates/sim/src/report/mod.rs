@@ -1,0 +1,44 @@
+//! Reports: one HTML file that opens offline and shows a run, or several runs of one workload side
+//! by side. Charts are drawn here; the script of the page only reads them out. What the page shows
+//! is described in `docs/reference/report.md`.
+
+mod bars;
+mod colours;
+mod curves;
+mod gantt;
+mod groups;
+mod occupancy;
+mod page;
+mod panels;
+mod picture;
+mod rows;
+mod run;
+mod scale;
+mod strips;
+mod table;
+mod text;
+
+pub use occupancy::{Look, Occupancy};
+pub use rows::Rows;
+pub use run::Run;
+
+use std::io::Write;
+
+/// A report on some runs of one workload.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// What stands above it.
+    pub title: String,
+    /// What was simulated, in words: the workload, the cluster, the world, the seed.
+    pub facts: Vec<(String, String)>,
+    /// The runs, in the order in which they are shown.
+    pub runs: Vec<Run>,
+}
+
+impl Report {
+    /// Write the page. Equal reports are equal to the byte.
+    pub fn write(&self, mut to: impl Write) -> std::io::Result<()> {
+        to.write_all(page::page(self).as_bytes())?;
+        to.flush()
+    }
+}

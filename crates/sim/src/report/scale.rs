@@ -1,0 +1,311 @@
+//! Scales and their marks: nice numbers, times in the units people use, and logarithms of both.
+
+use super::text::{percent, px, short_number, time};
+use std::fmt::Write;
+
+/// What a scale counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quantity {
+    /// Seconds.
+    Time,
+    /// Parts of one.
+    Part,
+    /// Anything else.
+    Number,
+}
+
+impl Quantity {
+    pub(super) fn words(self, value: f64) -> String {
+        match self {
+            Quantity::Time => time(value),
+            Quantity::Part => percent(value).replace(".0 %", " %"),
+            Quantity::Number => short_number(value),
+        }
+    }
+
+    /// The letter by which the script knows it.
+    fn letter(self) -> char {
+        match self {
+            Quantity::Time => 't',
+            Quantity::Part => 'p',
+            Quantity::Number => 'n',
+        }
+    }
+}
+
+/// A scale from values to pixels.
+#[derive(Clone, Debug)]
+pub(super) struct Scale {
+    quantity: Quantity,
+    log: bool,
+    low: f64,
+    high: f64,
+    from_px: f64,
+    to_px: f64,
+    /// Where marks are.
+    pub(super) marks: Vec<f64>,
+}
+
+const DAY: f64 = 86_400.0;
+
+/// Times at which a scale of logarithms may begin and end, seconds.
+const TIMES: [f64; 44] = [
+    1e-3,
+    2e-3,
+    5e-3,
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+    0.2,
+    0.5,
+    1.0,
+    2.0,
+    5.0,
+    10.0,
+    20.0,
+    30.0,
+    60.0,
+    120.0,
+    300.0,
+    600.0,
+    1_200.0,
+    1_800.0,
+    3_600.0,
+    7_200.0,
+    10_800.0,
+    21_600.0,
+    43_200.0,
+    DAY,
+    2.0 * DAY,
+    5.0 * DAY,
+    10.0 * DAY,
+    20.0 * DAY,
+    50.0 * DAY,
+    100.0 * DAY,
+    200.0 * DAY,
+    500.0 * DAY,
+    1e3 * DAY,
+    2e3 * DAY,
+    5e3 * DAY,
+    1e4 * DAY,
+    2e4 * DAY,
+    5e4 * DAY,
+    1e5 * DAY,
+    1e6 * DAY,
+    1e7 * DAY,
+];
+
+/// Marks of a long scale of logarithms.
+const FEW_TIMES: [f64; 14] = [
+    1e-3,
+    0.01,
+    0.1,
+    1.0,
+    10.0,
+    60.0,
+    600.0,
+    3_600.0,
+    21_600.0,
+    DAY,
+    10.0 * DAY,
+    100.0 * DAY,
+    1e3 * DAY,
+    1e4 * DAY,
+];
+
+/// Room for a letter of a mark, and between two marks.
+const LETTER_PX: f64 = 6.5;
+const GAP_PX: f64 = 10.0;
+
+impl Scale {
+    /// Times by their logarithm; the scale reaches to the nice times around them.
+    pub(super) fn log_time(low: f64, high: f64, from_px: f64, to_px: f64) -> Scale {
+        let few: Vec<f64> = FEW_TIMES.to_vec();
+        Scale::log(Quantity::Time, &TIMES, &few, (low, high), (from_px, to_px))
+    }
+
+    /// Numbers by their logarithm.
+    pub(super) fn log_number(low: f64, high: f64, from_px: f64, to_px: f64) -> Scale {
+        let decades: Vec<f64> = (-6..=9).map(|power| 10f64.powi(power)).collect();
+        let all: Vec<f64> =
+            decades.iter().flat_map(|decade| [1.0, 2.0, 5.0].map(|step| step * decade)).collect();
+        Scale::log(Quantity::Number, &all, &decades, (low, high), (from_px, to_px))
+    }
+
+    fn log(
+        quantity: Quantity,
+        all: &[f64],
+        few: &[f64],
+        (low, high): (f64, f64),
+        (from_px, to_px): (f64, f64),
+    ) -> Scale {
+        let below = all.iter().rposition(|mark| *mark <= low).unwrap_or(0);
+        let above = all.iter().position(|mark| *mark >= high).unwrap_or(all.len() - 1);
+        let above = above.max(below + 1).min(all.len() - 1);
+        let below = below.min(above - 1);
+        let (low, high) = (all[below], all[above]);
+        let within = |marks: &[f64]| -> Vec<f64> {
+            marks.iter().copied().filter(|mark| (low..=high).contains(mark)).collect()
+        };
+        let mut scale = Scale { quantity, log: true, low, high, from_px, to_px, marks: Vec::new() };
+        let marks = Some(within(few)).filter(|marks| marks.len() >= 4);
+        let half_px = |mark: f64| quantity.words(mark).chars().count() as f64 * LETTER_PX / 2.0;
+        for mark in marks.unwrap_or_else(|| within(all)) {
+            let room = scale.marks.last().is_none_or(|last| {
+                let apart = (scale.at(mark) - scale.at(*last)).abs();
+                apart >= half_px(mark) + half_px(*last) + GAP_PX
+            });
+            if room {
+                scale.marks.push(mark);
+            }
+        }
+        scale
+    }
+
+    /// Time from zero.
+    pub(super) fn linear_time(high: f64, from_px: f64, to_px: f64) -> Scale {
+        let steps = [1.0, 2.0, 5.0, 10.0, 15.0, 30.0].map(|step| [step, step * 60.0]);
+        let hours = [1.0, 2.0, 3.0, 6.0, 12.0].map(|step| step * 3_600.0);
+        let mut all: Vec<f64> = steps.iter().flatten().copied().chain(hours).collect();
+        let days = |step: f64| (0..6).map(move |power| step * DAY * 10f64.powi(power));
+        all.extend([1.0, 2.0, 5.0].into_iter().flat_map(days));
+        all.extend([1e-3, 1e-2, 0.1, 0.2, 0.5]);
+        all.sort_by(f64::total_cmp);
+        let step = all.iter().copied().find(|step| high / step <= 10.0);
+        Scale::linear(Quantity::Time, high, step.unwrap_or(high), (from_px, to_px))
+    }
+
+    /// Numbers from zero to the nice one above the largest, in about so many steps.
+    pub(super) fn linear(
+        quantity: Quantity,
+        high: f64,
+        step: f64,
+        (from_px, to_px): (f64, f64),
+    ) -> Scale {
+        let count = (high / step + 1e-9).floor() as usize;
+        let marks = (0..=count).map(|index| index as f64 * step).collect();
+        Scale { quantity, log: false, low: 0.0, high, from_px, to_px, marks }
+    }
+
+    /// Counts from zero to the nice number above the largest.
+    pub(super) fn upto(high: f64, steps: f64, from_px: f64, to_px: f64) -> Scale {
+        let step = nice(high.max(1.0) / steps).max(1.0);
+        let high = (high.max(1.0) / step).ceil() * step;
+        Scale::linear(Quantity::Number, high, step, (from_px, to_px))
+    }
+
+    /// Parts from nothing to all.
+    pub(super) fn part(step: f64, from_px: f64, to_px: f64) -> Scale {
+        Scale::linear(Quantity::Part, 1.0, step, (from_px, to_px))
+    }
+
+    /// Where a value is; what lies outside the scale is at its end.
+    pub(super) fn at(&self, value: f64) -> f64 {
+        let value = value.clamp(self.low, self.high);
+        let part = match self.log {
+            true => (value / self.low).ln() / (self.high / self.low).ln(),
+            false => (value - self.low) / (self.high - self.low),
+        };
+        self.from_px + part * (self.to_px - self.from_px)
+    }
+
+    /// Where it ends.
+    pub(super) fn right(&self) -> f64 {
+        self.to_px
+    }
+
+    /// What it begins with.
+    pub(super) fn low(&self) -> f64 {
+        self.low
+    }
+
+    pub(super) fn words(&self, value: f64) -> String {
+        self.quantity.words(value)
+    }
+
+    /// What the script needs to turn pixels back into values.
+    pub(super) fn describe(&self) -> String {
+        let Scale { low, high, from_px, to_px, .. } = self;
+        let log = u8::from(self.log);
+        let letter = self.quantity.letter();
+        format!("{letter},{log},{low},{high},{},{}", px(*from_px), px(*to_px))
+    }
+
+    /// Marks below a chart, with lines up to its top.
+    pub(super) fn below(&self, out: &mut String, top: f64, bottom: f64) {
+        for mark in &self.marks {
+            let x = px(self.at(*mark));
+            let (top, bottom, text_y) = (px(top), px(bottom), px(bottom + 17.0));
+            let words = self.words(*mark);
+            let _ = write!(out, "<path class=\"grid\" d=\"M{x} {top}V{bottom}\"/>");
+            let _ = write!(out, "<text class=\"mid\" x=\"{x}\" y=\"{text_y}\">{words}</text>");
+        }
+    }
+
+    /// Marks left of a chart, with lines to its right side.
+    pub(super) fn beside(&self, out: &mut String, left: f64, right: f64) {
+        for mark in &self.marks {
+            let y = px(self.at(*mark));
+            let (left, right, text_x) = (px(left), px(right), px(left - 8.0));
+            let words = self.words(*mark);
+            let _ = write!(out, "<path class=\"grid\" d=\"M{left} {y}H{right}\"/>");
+            let _ = write!(
+                out,
+                "<text class=\"end\" x=\"{text_x}\" y=\"{y}\" dy=\".32em\">{words}</text>"
+            );
+        }
+    }
+}
+
+/// The next number with one digit that counts.
+fn nice(value: f64) -> f64 {
+    let decade = 10f64.powf(value.log10().floor());
+    let step = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]
+        .into_iter()
+        .find(|step| step * decade >= value * (1.0 - 1e-9));
+    step.unwrap_or(10.0) * decade
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(scale: &Scale) -> Vec<String> {
+        scale.marks.iter().map(|mark| scale.words(*mark)).collect()
+    }
+
+    #[test]
+    fn times_have_the_marks_of_a_clock() {
+        let scale = Scale::linear_time(3.2 * DAY, 0.0, 900.0);
+        let expected = ["0", "12 h", "1 d", "1 d 12 h", "2 d", "2 d 12 h", "3 d"];
+        assert_eq!(words(&scale), expected);
+        let scale = Scale::linear_time(95.0 * 60.0, 0.0, 900.0);
+        assert_eq!(words(&scale)[..4], ["0", "10 min", "20 min", "30 min"]);
+        let scale = Scale::log_time(14.0, 9e5, 0.0, 450.0);
+        let expected = ["10 s", "1 min", "10 min", "1 h", "6 h", "1 d", "10 d"];
+        assert_eq!(words(&scale), expected);
+    }
+
+    #[test]
+    fn a_scale_has_two_marks_whatever_the_values() {
+        for (low, high) in [(0.0, 0.0), (5.0, 5.0), (1.0, 1.0), (61.0, 62.0), (1e-9, 1e12)] {
+            for scale in
+                [Scale::log_time(low, high, 0.0, 400.0), Scale::log_number(low, high, 0.0, 400.0)]
+            {
+                assert!(scale.marks.len() >= 2, "{low} to {high}: {:?}", scale.marks);
+                assert!(scale.at(low).is_finite() && scale.at(high).is_finite());
+            }
+        }
+    }
+
+    #[test]
+    fn counts_end_at_nice_numbers() {
+        assert_eq!(Scale::upto(0.0, 2.0, 0.0, 1.0).marks, [0.0, 1.0]);
+        assert_eq!(Scale::upto(730.0, 2.0, 0.0, 1.0).marks, [0.0, 400.0, 800.0]);
+        assert_eq!(Scale::upto(13.0, 2.0, 0.0, 1.0).marks, [0.0, 8.0, 16.0]);
+        assert_eq!(Scale::upto(1_035.0, 2.0, 0.0, 1.0).marks, [0.0, 600.0, 1_200.0]);
+        assert_eq!(Scale::part(0.5, 10.0, 0.0).at(0.25), 7.5);
+        assert_eq!(words(&Scale::part(0.25, 0.0, 1.0)), ["0 %", "25 %", "50 %", "75 %", "100 %"]);
+    }
+}
