@@ -54,7 +54,7 @@ impl Stage {
                 command.args(["test", "--workspace", "--no-fail-fast"]);
                 count_tests(&mut command, &mut std::io::stdout(), tally)
             }
-            Stage::Docs => docs::chore(root, &[]),
+            Stage::Docs => docs::chore(root, &[], false),
         }
     }
 }

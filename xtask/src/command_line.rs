@@ -48,6 +48,10 @@ Blocks of one file share an empty folder with `heeler` on the path; HEELER_REPO 
 Commands that start with `cargo ` run in the repository.
 
 Usage: cargo xtask docs [FILE…]
+       cargo xtask docs --write
+
+Options:
+  --write    rewrite the pages of docs/reference that are made from the program itself
 ";
 
 /// Something to do.
@@ -64,6 +68,8 @@ pub enum Chore {
     },
     /// Run the documentation: these files, or all if there are none.
     Docs(Vec<PathBuf>),
+    /// Rewrite the generated pages of the documentation.
+    WriteDocs,
 }
 
 impl Chore {
@@ -82,6 +88,7 @@ impl Chore {
             ("ci", [word]) if word.starts_with("--only=") => stages(&word[7..]).map(Chore::Ci),
             ("tidy", []) => Ok(Chore::Tidy { lower: false }),
             ("tidy", ["--lower"]) => Ok(Chore::Tidy { lower: true }),
+            ("docs", ["--write"]) => Ok(Chore::WriteDocs),
             ("docs", files) if !files.iter().any(|file| file.starts_with('-')) => {
                 Ok(Chore::Docs(files.iter().map(PathBuf::from).collect()))
             }

@@ -40,6 +40,7 @@ fn run(chore: &Chore) -> Result<bool> {
             }
             Ok(tidy::report(&Tree::of_repository(&root)?))
         }
-        Chore::Docs(files) => docs::chore(&root, files),
+        Chore::Docs(files) => docs::chore(&root, files, false),
+        Chore::WriteDocs => docs::chore(&root, &[], true),
     }
 }

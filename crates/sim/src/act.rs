@@ -2,7 +2,7 @@
 //! lost, at the costs and the pace of the world.
 
 use crate::queue::Happening;
-use crate::record::{Outcome, Record};
+use crate::record::Outcome;
 use crate::simulation::Simulation;
 use heeler_model::{
     Action, Assignment, Event, Exit, Generation, JobId, NodeId, Reason, Span, Time, Transition,
@@ -32,7 +32,7 @@ impl Simulation {
         let now = self.now;
         let late = self.world.notice_late();
         let record = &mut self.records[job];
-        record.useful_milli += useful(record, now.minus(late));
+        record.useful_milli += record.useful_since_start(now.minus(late));
         record.done = record.work;
         record.ended = Some(now);
         record.outcome = Outcome::Finished;
@@ -46,8 +46,8 @@ impl Simulation {
         let record = &mut self.records[job];
         record.stamp += 1;
         record.pace = 0.0;
+        record.held_milli = record.held_milli_at(self.now);
         let milli = std::mem::take(&mut record.milli);
-        record.held_milli += u64::from(milli) * self.now.since(record.held_since).micros();
         record.held_since = self.now;
         self.watch.frees(job, milli, self.now);
         self.running.retain(|other| *other != job);
@@ -153,7 +153,7 @@ impl Simulation {
             Reason::Rearranged => 0.0,
             _ => self.world.costs.undo.of(gpus).micros() as f64 * record.pace,
         };
-        record.useful_milli += useful(record, now);
+        record.useful_milli += record.useful_since_start(now);
         record.useful_milli -= ((undone / record.pace.max(f64::MIN_POSITIVE)) as u64
             * u64::from(record.milli))
         .min(record.useful_milli);
@@ -195,9 +195,4 @@ impl Simulation {
             self.engine.observe(at, Event::Progress { job, generation, done, from, pace });
         }
     }
-}
-
-/// Useful GPU time of the present attempt by a time.
-fn useful(record: &Record, now: Time) -> u64 {
-    now.since(record.from).micros() * u64::from(record.milli)
 }

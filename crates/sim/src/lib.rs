@@ -8,6 +8,7 @@ mod record;
 pub mod report;
 mod rounds;
 mod simulation;
+pub mod suggest;
 mod timeline;
 mod watch;
 pub mod workload;

@@ -86,6 +86,22 @@ impl Record {
         (self.done + self.pace * at.since(self.from).micros() as f64).min(self.work)
     }
 
+    /// GPU time held by a time, thousandths of a GPU × microseconds.
+    pub fn held_milli_at(&self, at: Time) -> u64 {
+        self.held_milli + u64::from(self.milli) * at.since(self.held_since).micros()
+    }
+
+    /// Of that, time at which it made progress that it has not lost.
+    pub fn useful_milli_at(&self, at: Time) -> u64 {
+        let works = self.milli > 0 && self.pace > 0.0;
+        self.useful_milli + if works { self.useful_since_start(at) } else { 0 }
+    }
+
+    /// Useful GPU time of the present attempt by a time.
+    pub(crate) fn useful_since_start(&self, at: Time) -> u64 {
+        at.since(self.from).micros() * u64::from(self.milli)
+    }
+
     /// When it will have done its work, if nothing changes: to the nearest microsecond.
     pub fn finish(&self) -> Time {
         self.from + Span::from_micros(((self.work - self.done) / self.pace).round() as u64)

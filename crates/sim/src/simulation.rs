@@ -109,24 +109,34 @@ impl Simulation {
         self.close();
     }
 
-    /// Run until nothing happens any more, and let somebody look every so many moments.
-    pub fn run_watched(&mut self, every: u32, mut look: impl FnMut(&Simulation)) {
-        let mut moments = 0;
-        while self.advance(Time::MAX) {
-            moments += 1;
-            if moments % every == 0 {
-                look(self);
-            }
-        }
+    /// Run to the end, and let somebody look every so many moments.
+    pub fn run_watched(&mut self, every: u32, look: impl FnMut(&Simulation)) {
+        self.advance_watched(Time::MAX, every, look);
         self.close();
     }
 
     /// Run until a time, and stand there. What happens at that time has happened.
     pub fn run_until(&mut self, until: Time) {
-        while self.advance(until) {}
+        self.run_until_watched(until, u32::MAX, |_| {});
+    }
+
+    /// Run until a time, stand there, and let somebody look every so many moments.
+    pub fn run_until_watched(&mut self, until: Time, every: u32, look: impl FnMut(&Simulation)) {
+        self.advance_watched(until, every, look);
         if until < Time::MAX && until > self.now {
             self.watch.until(until);
             self.now = until;
+        }
+    }
+
+    fn advance_watched(&mut self, until: Time, every: u32, mut look: impl FnMut(&Simulation)) {
+        let mut moments = 0;
+        while self.advance(until) {
+            moments += 1;
+            if moments == every {
+                moments = 0;
+                look(self);
+            }
         }
     }
 
@@ -262,6 +272,11 @@ impl Simulation {
     /// The engine, to ask it why.
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// How many jobs will never be heard of again.
+    pub fn ended(&self) -> usize {
+        self.records.all().len() - self.engine.state().jobs().len()
     }
 
     /// Now.

@@ -5,6 +5,7 @@
 //! commands that start with `cargo ` run in the root of the repository.
 
 mod compare;
+mod generated;
 mod markdown;
 mod shell;
 
@@ -100,14 +101,30 @@ pub fn build(root: &Path) -> Result<PathBuf> {
 }
 
 /// The whole chore, for these files or for all; says whether all went as shown.
-pub fn chore(root: &Path, only: &[PathBuf]) -> Result<bool> {
+pub fn chore(root: &Path, only: &[PathBuf], write: bool) -> Result<bool> {
     let files = if only.is_empty() { files(root)? } else { only.to_vec() };
     if files.is_empty() {
         println!("docs: there is no README.md, CONTRIBUTING.md or docs/ yet");
         return Ok(true);
     }
     let setup = Setup { root: root.to_path_buf(), programs: build(root)?, limit: LIMIT };
-    Ok(run(&setup, &files)?.print())
+    if write {
+        generated::write(root, &setup.programs)?;
+        println!("docs: wrote the generated pages");
+        return Ok(true);
+    }
+    let mut report = run(&setup, &files)?;
+    if only.is_empty() {
+        for page in generated::stale(root, &setup.programs)? {
+            report.failures.push(Failure {
+                place: page.display().to_string(),
+                command: "cargo xtask docs --write".into(),
+                expected: "a page that says what the program says".into(),
+                got: "another text; run the command above".into(),
+            });
+        }
+    }
+    Ok(report.print())
 }
 
 /// Run what these files show, and print each command as it is done.

@@ -4,13 +4,15 @@ use super::scene::{Scene, job};
 use heeler_model::{Span, Time};
 
 const MINUTE: u64 = 60;
+/// Short rounds, so that turns can be followed by hand.
+const EVERY_MINUTE: (&str, &str) = ("cadence", "{ round = \"1 min\" }");
 
 #[test]
 fn las_shares_one_gpu_equally() {
     for jobs in 2..=5 {
         let names: Vec<String> = (0..jobs).map(|index| format!("job{index}")).collect();
         let rows = names.iter().map(|name| job(name, 0, 1, 7200));
-        let mut simulation = Scene::new("1x1", rows).simulation("las", &[]);
+        let mut simulation = Scene::new("1x1", rows).simulation("las", &[EVERY_MINUTE]);
         for minute in 1..=120 {
             simulation.run_until(Time::from_secs(minute * MINUTE));
             let state = simulation.engine().state();
@@ -41,7 +43,7 @@ fn three_jobs_take_turns() {
     let table =
         [job("a", 0, 2, 2 * MINUTE), job("b", 0, 1, 8 * MINUTE), job("c", 0, 2, 6 * MINUTE)];
     let scene = Scene::new("1x2", table);
-    let las = scene.run("las", &[]);
+    let las = scene.run("las", &[EVERY_MINUTE]);
     assert_eq!(["a", "b", "c"].map(|name| las.end(name)), [300.0, 840.0, 960.0]);
     assert_eq!(las.mean_s(), 700.0);
     let srsf = scene.run("srsf", &[]);
@@ -56,7 +58,7 @@ fn gpu_time_counts_gpus() {
     let table = [job("wide", 0, 2, 1200), job("narrow", 0, 1, 1200)];
     let scene = Scene::new("1x2", table);
     let share = |served: &str| {
-        let mut simulation = scene.simulation("las", &[("served", served)]);
+        let mut simulation = scene.simulation("las", &[EVERY_MINUTE, ("served", served)]);
         simulation.run_until(Time::from_secs(900));
         let attained = |name| {
             let id = simulation.find(name).expect("a job");

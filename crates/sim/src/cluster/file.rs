@@ -1,7 +1,7 @@
 //! Clusters as TOML files: kinds of GPU, groups of equal nodes, tenants.
 
 use super::{ClusterError, KINDS_MAX, NODES_MAX, is_name};
-use crate::workload::suggest;
+use crate::suggest;
 use heeler_model::{
     Cluster, GPUS_PER_NODE_MAX, Kind, KindId, Milli, Node, RackId, Tenant, TenantId,
 };

@@ -124,8 +124,9 @@ impl Summary {
         let first = records.iter().map(|record| record.submitted).min().unwrap_or_default();
         let last = finished.clone().filter_map(|record| record.ended).max().unwrap_or(first);
         let total = simulation.timeline().total();
-        let held: f64 = records.iter().map(|record| record.held_milli as f64).sum();
-        let useful: f64 = records.iter().map(|record| record.useful_milli as f64).sum();
+        let now = simulation.now();
+        let held: f64 = records.iter().map(|record| record.held_milli_at(now) as f64).sum();
+        let useful: f64 = records.iter().map(|record| record.useful_milli_at(now) as f64).sum();
         Summary {
             jobs: counts(records),
             completion_s: completions(finished.clone()),

@@ -1,9 +1,9 @@
 //! Cuts of traces: by time, tenant, size, chance and number, with arrivals closer together or
 //! further apart.
 
-use super::suggest;
 use super::trace::Trace;
 use super::{TraceJob, Workload};
+use crate::suggest;
 use heeler_engine::stream;
 use heeler_model::{Cluster, JobId, TenantId, Time};
 use rand::RngExt;

@@ -9,7 +9,6 @@ mod names;
 mod python_random;
 mod read;
 mod row;
-pub(crate) mod suggest;
 mod table;
 mod tally;
 mod trace;

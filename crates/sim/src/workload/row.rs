@@ -3,6 +3,7 @@
 
 use super::date;
 use super::error::{Field, TraceError};
+use crate::suggest;
 use heeler_model::{Span, Time};
 use std::path::{Path, PathBuf};
 
@@ -45,8 +46,11 @@ impl Header {
     }
 
     fn no_column(&self, name: &str) -> TraceError {
-        TraceError::line(&self.file, 1, format!("there is no column `{name}`"))
-            .hint(format!("the header has: {}", self.columns.join(", ")))
+        let hint = match suggest::closest(name, self.columns.iter().map(String::as_str)) {
+            Some(close) => format!("is `{close}` meant? call it `{name}`"),
+            None => format!("the header has: {}", self.columns.join(", ")),
+        };
+        TraceError::line(&self.file, 1, format!("there is no column `{name}`")).hint(hint)
     }
 
     /// Whether all these columns are there.

@@ -50,8 +50,16 @@ macro_rules! worlds {
 }
 
 /// The worlds that are built in, by name.
-const BUILT_IN: &[(&str, &str)] =
-    worlds!["plain", "tiresias", "muri", "gavel", "gavel-perf", "lucid", "lucid-preemptive",];
+const BUILT_IN: &[(&str, &str)] = worlds![
+    "plain",
+    "everyday",
+    "tiresias",
+    "muri",
+    "gavel",
+    "gavel-perf",
+    "lucid",
+    "lucid-preemptive",
+];
 
 impl WorldCard {
     /// Read a card. `file` is what errors call it.
@@ -68,9 +76,14 @@ impl WorldCard {
         })
     }
 
+    /// The text of the built-in world of that name.
+    pub fn text(name: &str) -> Option<&'static str> {
+        BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    }
+
     /// The built-in world of that name.
     pub fn find(name: &str) -> Option<WorldCard> {
-        let (name, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
+        let text = WorldCard::text(name)?;
         Some(WorldCard::read(text, name).expect("built-in worlds are tested"))
     }
 

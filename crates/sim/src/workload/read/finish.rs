@@ -30,7 +30,7 @@ pub(super) fn finish(reading: Reading<'_>, format: Format) -> Result<Trace, Trac
     }
     let own = matches!(format, Format::Csv | Format::Jsonl);
     if own || !reading.after.is_empty() {
-        let names = names_of(path, &jobs, own)?;
+        let names = names_of(path, &jobs, &reading.lines, own)?;
         for after in &reading.after {
             let mut numbers = Vec::new();
             for name in &after.names {
@@ -64,14 +64,19 @@ pub(super) fn finish(reading: Reading<'_>, format: Format) -> Result<Trace, Trac
 fn names_of(
     path: &Path,
     jobs: &[TraceJob],
+    lines: &[u64],
     only_once: bool,
 ) -> Result<BTreeMap<String, usize>, TraceError> {
     let mut names = BTreeMap::new();
     for (index, job) in jobs.iter().enumerate() {
         let Some(name) = &job.name else { continue };
-        if names.insert(name.to_string(), index).is_some() && only_once {
-            let message = format!("two jobs have the id `{name}`");
-            return Err(TraceError::file(path, message).hint("every id can be used once"));
+        if let Some(other) = names.insert(name.to_string(), index)
+            && only_once
+        {
+            let field = Some(Field { column: None, name: "id".into() });
+            let message = format!("`{name}` is already the id of the job in line {}", lines[other]);
+            return Err(TraceError { field, ..TraceError::line(path, lines[index], message) }
+                .hint("every id can be used once"));
         }
     }
     Ok(names)

@@ -1,8 +1,8 @@
 //! The formats of traces: their names, a line of help for each, and how to tell them apart.
 
 use super::super::error::TraceError;
-use super::super::suggest;
 use super::super::table::first_line;
+use crate::suggest;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;

@@ -4,9 +4,9 @@
 use super::super::TraceJob;
 use super::super::error::TraceError;
 use super::super::row::{Header, Row};
-use super::super::suggest;
 use super::super::table::Table;
 use super::reading::{Reading, stepped_job, timed_job};
+use crate::suggest;
 use heeler_model::{Deadline, Demand, Milli, Reach, Sizes, Span, Step, Time};
 
 /// All fields, in the order they are written.

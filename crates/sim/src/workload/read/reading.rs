@@ -3,9 +3,9 @@
 use super::super::TraceJob;
 use super::super::error::TraceError;
 use super::super::names::Names;
-use super::super::suggest;
 use super::super::tally::Tally;
 use super::Options;
+use crate::suggest;
 use heeler_model::{
     Cluster, Demand, JobSpec, KindId, KindSet, ModelId, Span, Tenant, TenantId, Time, Truth,
 };
@@ -26,6 +26,8 @@ pub(super) struct Reading<'a> {
     pub(super) options: &'a Options,
     pub(super) cluster: &'a mut Cluster,
     pub(super) jobs: Vec<TraceJob>,
+    /// Where each of them stands in the file; zero where nobody asks.
+    pub(super) lines: Vec<u64>,
     pub(super) models: Names,
     pub(super) skipped: Tally,
     pub(super) assumed: Tally,
@@ -71,6 +73,7 @@ impl<'a> Reading<'a> {
             takes_kinds: cluster.nodes.is_empty(),
             cluster,
             jobs: Vec::new(),
+            lines: Vec::new(),
             models,
             skipped: Tally::default(),
             assumed: Tally::default(),
@@ -87,7 +90,7 @@ impl<'a> Reading<'a> {
         self.push_after(job, 0, Vec::new());
     }
 
-    /// Enter a job that must wait for others, by name; the line is where it says so.
+    /// Enter a job that may have to wait for others, by name; the line is where it stands.
     pub(super) fn push_after(&mut self, job: TraceJob, line: u64, names: Vec<String>) {
         if job.spec.demand.asked() == 0 && !self.cpu_jobs {
             self.skipped.add(NO_GPU);
@@ -97,6 +100,7 @@ impl<'a> Reading<'a> {
             self.after.push(After { job: self.jobs.len(), line, names });
         }
         self.jobs.push(job);
+        self.lines.push(line);
     }
 
     /// The model of that name.

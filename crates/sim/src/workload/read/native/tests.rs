@@ -153,7 +153,10 @@ fn mistakes_are_named_with_their_place() {
 #[test]
 fn jobs_wait_for_others_that_are_there() {
     for (text, error) in [
-        ("id,submit_s,gpus,duration_s\na,0,1,1\na,0,1,1\n", "t.csv: two jobs have the id `a`"),
+        (
+            "id,submit_s,gpus,duration_s\na,0,1,1\na,0,1,1\n",
+            "t.csv:3: field `id`: `a` is already the id of the job in line 2",
+        ),
         (
             "id,submit_s,gpus,duration_s,after\na,0,1,1,b\n",
             "t.csv:2: field `after`: no job has the id `b`",

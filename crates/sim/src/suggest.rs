@@ -1,7 +1,7 @@
 //! "Did you mean …?": the known word closest to one that is not known.
 
 /// The known word that is at most two slips away from a word, the closest first.
-pub(crate) fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     known
         .into_iter()
@@ -13,7 +13,7 @@ pub(crate) fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
 }
 
 /// A hint for an unknown word: the closest known one, or all of them.
-pub(crate) fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
+pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     match closest(word, known.clone()) {
         Some(candidate) => format!("did you mean `{candidate}`?"),
         None => format!("known are: {}", known.into_iter().collect::<Vec<_>>().join(", ")),

@@ -1,0 +1,182 @@
+//! The setting of a simulation: the jobs, the cluster and the world.
+
+use super::generate::GenerateArguments;
+use super::reading::ReadingArguments;
+use super::world::{WorldArguments, find_world};
+use super::{Choice, positive};
+use crate::mistake::Mistake;
+use anyhow::Result;
+use clap::Args;
+use heeler_model::Cluster;
+use heeler_sim::Simulation;
+use heeler_sim::workload::{Arrivals, Cut, Generator, Shape, Trace, cut, describe, read};
+use heeler_sim::world::WorldCard;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Load of generated jobs, if none is asked for.
+const LOAD: f64 = 0.8;
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SettingArguments {
+    /// The jobs: a trace in any format that `heeler trace formats` lists, packed (.gz) or not
+    #[arg(long, short, value_name = "FILE", conflicts_with = "generate")]
+    trace: Option<PathBuf>,
+    /// Generate jobs shaped like philly, helios, pai or llm [default without a trace: philly]
+    #[arg(long, short, value_name = "SHAPE")]
+    generate: Option<Shape>,
+    /// Take only the first N jobs of the trace
+    #[arg(long, value_name = "N", requires = "trace")]
+    first: Option<usize>,
+    /// The cluster: 16x8 (nodes x GPUs), 4x8:h200+8x4:a100 (with kinds), v100=8,k80=24 (GPUs of
+    /// each kind), or a .toml or .csv file
+    #[arg(long, short, value_name = "CLUSTER", default_value = "16x8")]
+    cluster: String,
+    #[command(flatten)]
+    world: WorldArguments,
+    #[command(flatten)]
+    generated: GenerateArguments,
+    #[command(flatten)]
+    reading: ReadingArguments,
+}
+
+/// How jobs are drawn and how close they come.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct DrawArguments {
+    /// GPU time that jobs ask for, relative to what the cluster has while they come [default: 0.8
+    /// for generated jobs, as recorded for a trace]
+    #[arg(long, value_name = "X", value_parser = positive)]
+    pub(crate) load: Option<f64>,
+    /// Where all random numbers begin
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+/// Where jobs come from.
+#[derive(Clone, Debug)]
+enum Source {
+    Trace(Trace),
+    Shape(Shape),
+}
+
+/// The setting, ready to draw scenes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    arguments: SettingArguments,
+    cluster: Cluster,
+    world: WorldCard,
+    source: Source,
+}
+
+/// The jobs, cluster and world of one simulation.
+pub(crate) struct Scene {
+    cluster: Arc<Cluster>,
+    world: WorldCard,
+    arrivals: Box<dyn Arrivals>,
+    seed: u64,
+}
+
+impl SettingArguments {
+    pub(crate) fn prepare(&self) -> Result<Setting> {
+        let mut cluster = heeler_sim::cluster::read(&self.cluster)?;
+        let world = find_world(&self.world.world)?;
+        let source = match (&self.trace, self.generate) {
+            (Some(path), _) => Source::Trace(self.read(path, &mut cluster)?),
+            (None, shape) => Source::Shape(shape.unwrap_or_default()),
+        };
+        Ok(Setting { arguments: self.clone(), cluster, world, source })
+    }
+
+    fn read(&self, path: &std::path::Path, cluster: &mut Cluster) -> Result<Trace> {
+        let mut trace = read(path, &self.reading.options()?, cluster)?;
+        for (what, tally) in [("left out", &trace.skipped), ("assumed", &trace.assumed)] {
+            if !tally.is_empty() {
+                eprintln!("note: {}: {what}: {tally}", path.display());
+            }
+        }
+        if self.first.is_some() {
+            trace = cut(&trace, cluster, &Cut { first: self.first, ..Cut::default() })?;
+        }
+        if trace.jobs().is_empty() {
+            let mistake = Mistake::new(format!("{}: has no job to run", path.display()));
+            return Err(mistake.hint("`heeler trace describe` says what a file holds").into());
+        }
+        Ok(trace)
+    }
+}
+
+impl Setting {
+    /// The jobs of a seed at a load.
+    pub(crate) fn scene(&self, load: Option<f64>, seed: u64) -> Result<Scene> {
+        let mut cluster = self.cluster.clone();
+        let arrivals: Box<dyn Arrivals> = match &self.source {
+            Source::Trace(trace) => Box::new(self.at_load(trace, load)?.workload),
+            Source::Shape(shape) => {
+                let load = load.unwrap_or(LOAD);
+                let gpus = cluster.gpus();
+                let options = self.arguments.generated.options(*shape, gpus, load, seed);
+                let mut generator = Generator::new(&options)?;
+                generator.add_tenants_to(&mut cluster);
+                Box::new(generator)
+            }
+        };
+        Ok(Scene { cluster: Arc::new(cluster), world: self.world.clone(), arrivals, seed })
+    }
+
+    /// The trace with its submissions closer together or further apart, so that it is that load.
+    fn at_load(&self, trace: &Trace, load: Option<f64>) -> Result<Trace> {
+        let Some(wanted) = load else { return Ok(trace.clone()) };
+        let Some(recorded) = describe(trace, &self.cluster).load.filter(|load| *load > 0.0) else {
+            let mistake = Mistake::new("the jobs of the trace all come at once: it has no load");
+            return Err(mistake.hint("leave out --load").into());
+        };
+        let closer = Cut { load: Some(wanted / recorded), ..Cut::default() };
+        Ok(cut(trace, &self.cluster, &closer)?)
+    }
+
+    /// Whether other seeds give other jobs.
+    pub(crate) fn is_generated(&self) -> bool {
+        matches!(self.source, Source::Shape(_))
+    }
+
+    /// What is simulated, in words: what, and how it is called.
+    pub(crate) fn facts(&self, load: Option<f64>, seed: u64) -> Vec<(String, String)> {
+        let jobs = match &self.source {
+            Source::Trace(trace) => {
+                let path = self.arguments.trace.as_deref().unwrap_or(std::path::Path::new(""));
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let count = trace.jobs().len();
+                match load {
+                    Some(load) => format!("{count} jobs of {name} at load {load}"),
+                    None => format!("{count} jobs of {name}"),
+                }
+            }
+            Source::Shape(shape) => {
+                let (count, load) = (self.arguments.generated.jobs, load.unwrap_or(LOAD));
+                format!("{count} generated jobs like {shape} at load {load}")
+            }
+        };
+        let (nodes, gpus) = (self.cluster.nodes.len(), self.cluster.gpus());
+        let cluster = format!("{} ({nodes} nodes, {gpus} GPUs)", self.arguments.cluster);
+        let facts = [
+            ("jobs", jobs),
+            ("cluster", cluster),
+            ("world", self.world.name.clone()),
+            ("seed", seed.to_string()),
+        ];
+        facts.map(|(name, value)| (name.to_string(), value)).into()
+    }
+}
+
+impl Scene {
+    /// A simulation of a recipe at time zero.
+    pub(crate) fn simulate(&self, choice: &Choice) -> Simulation {
+        let (cluster, arrivals) = (self.cluster.clone(), self.arrivals.fork());
+        Simulation::of_recipe(&choice.card, self.world.world(), cluster, arrivals, self.seed)
+    }
+
+    /// How many jobs there are.
+    pub(crate) fn jobs(&self) -> u64 {
+        self.arrivals.remaining().unwrap_or(0) as u64
+    }
+}

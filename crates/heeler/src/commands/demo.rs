@@ -1,0 +1,50 @@
+//! `heeler demo`: what this is about, in under a minute.
+
+use super::compare::{Plan, cores, text};
+use crate::arguments::{SettingArguments, choose};
+use crate::show;
+use anyhow::Result;
+use clap::{Args, Parser};
+use heeler_sim::report::Report;
+use std::path::PathBuf;
+
+/// From the plainest to the cleverest, none of which is told how long jobs run, and one that is.
+const RECIPES: [&str; 6] = ["fifo", "fifo-easy", "las", "tiresias", "tiresias-gittins", "srtf"];
+
+#[derive(Args)]
+pub(crate) struct Demo {
+    /// The report to write
+    #[arg(long, short, value_name = "FILE", default_value = "heeler-demo.html")]
+    out: PathBuf,
+}
+
+/// The setting as it would stand on a command line.
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    setting: SettingArguments,
+}
+
+const SETTING: &str = "demo --generate philly --jobs 10000 --cluster 16x8 --world everyday";
+const LOAD: f64 = 0.9;
+const SEEDS: u64 = 3;
+
+impl Demo {
+    pub(crate) fn run(&self) -> Result<()> {
+        let setting = Line::parse_from(SETTING.split(' ')).setting.prepare()?;
+        let choices = RECIPES.iter().map(|name| choose(name)).collect::<Result<Vec<_>>>()?;
+        let (loads, seeds) = (vec![Some(LOAD)], (1..=SEEDS).collect());
+        let plan = Plan { choices, setting, loads, seeds, threads: cores(), report: true };
+        let results = plan.run()?;
+        let facts = plan.setting.facts(plan.loads[0], 1);
+        let title = format!("{} recipes on one cluster", RECIPES.len());
+        super::report::write(&Report { title, facts, runs: results.runs.clone() }, &self.out)?;
+        let out = self.out.display();
+        show::print(&format!(
+            "{}\nWrote {out}: open it in a browser.\n\
+             Next: `heeler recipes` lists what there is; `heeler why 9000 --load 0.9` asks why a \
+             job waits;\n`heeler sim --trace FILE` runs your own jobs.\n",
+            text(&plan, &results)
+        ))
+    }
+}

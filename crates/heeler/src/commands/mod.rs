@@ -1,0 +1,12 @@
+//! The commands, one file each.
+
+pub(crate) mod compare;
+pub(crate) mod demo;
+mod describe;
+pub(crate) mod recipes;
+pub(crate) mod report;
+pub(crate) mod sim;
+pub(crate) mod trace;
+mod verdict;
+pub(crate) mod why;
+pub(crate) mod worlds;

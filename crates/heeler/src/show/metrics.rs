@@ -1,0 +1,99 @@
+//! The metrics of one simulation as text.
+
+use super::number::{count, decimal, percent, seconds};
+use super::table::Table;
+use heeler_sim::metrics::{FinishTime, Group, Spread, Summary};
+
+/// What is simulated, in a line.
+pub(crate) fn facts_line(facts: &[(String, String)]) -> String {
+    let parts: Vec<String> = facts.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    parts.join(" · ")
+}
+
+/// What a simulation showed.
+pub(crate) fn summary(summary: &Summary) -> String {
+    let mut times = Table::new(&["", "mean>", "p50>", "p95>", "p99>", "max>"]);
+    times.row(spread("completion", &summary.completion_s));
+    times.row(spread("waiting", &summary.waiting_s));
+    let mut fairness =
+        Table::new(&["finish-time fairness", "mean>", "p50>", "p99>", "worst>", "above 1.05>"]);
+    let variants = &summary.fairness;
+    fairness.row(ratio("against equal shares", &variants.isolated));
+    fairness.row(ratio("against mean contention", &variants.themis));
+    fairness.row(ratio("against static contention", &variants.static_contention));
+    format!("{}\n{}\n{}", times.text(), facts(summary), fairness.text())
+}
+
+fn facts(summary: &Summary) -> String {
+    let (jobs, restarts, hours) = (&summary.jobs, &summary.restarts, &summary.gpu_hours);
+    let mut lines = vec![("jobs", became(jobs))];
+    lines.push(("makespan", seconds(summary.makespan_s)));
+    lines.push(("utilisation", percent(summary.utilisation)));
+    let (useful, lost, idle) = (decimal(hours.useful), decimal(hours.lost), decimal(hours.idle));
+    lines.push(("GPU-hours", format!("{useful} useful, {lost} lost, {idle} idle")));
+    let (stops, moves, losses) = (restarts.preemptions, restarts.moves, restarts.losses);
+    let (stops, moves, losses) = (count(stops), count(moves), count(losses));
+    let per_job = decimal(restarts.per_job);
+    let said = format!("{stops} stops, {moves} moves, {losses} lost with a node; {per_job} a job");
+    lines.push(("restarts", said));
+    if summary.deadlines.jobs > 0 {
+        let (missed, of) = (summary.deadlines.missed as u64, summary.deadlines.jobs as u64);
+        lines.push(("deadlines", format!("{} of {} missed", count(missed), count(of))));
+    }
+    lines.iter().map(|(name, value)| format!("{name:<12} {value}\n")).collect()
+}
+
+fn became(jobs: &heeler_sim::metrics::Counts) -> String {
+    let mut text =
+        format!("{} of {} finished", count(jobs.finished as u64), count(jobs.submitted as u64));
+    for (number, what) in [
+        (jobs.unfinished, "unfinished"),
+        (jobs.unrunnable, "can never run as asked"),
+        (jobs.stranded, "wait for a job that never finishes"),
+        (jobs.dropped, "given up by the world"),
+    ] {
+        if number > 0 {
+            text.push_str(&format!(", {} {what}", count(number as u64)));
+        }
+    }
+    text
+}
+
+fn spread(name: &str, spread: &Spread) -> Vec<String> {
+    let values = [spread.mean, spread.p50, spread.p95, spread.p99, spread.max];
+    std::iter::once(name.to_string()).chain(values.map(seconds)).collect()
+}
+
+fn ratio(name: &str, variant: &FinishTime) -> Vec<String> {
+    let values = [variant.ratio.mean, variant.ratio.p50, variant.ratio.p99, variant.ratio.max];
+    let values = values.map(decimal).into_iter().chain([percent(variant.unfair)]);
+    std::iter::once(name.to_string()).chain(values).collect()
+}
+
+/// Metrics by tenant or size.
+pub(crate) fn groups(title: &str, groups: &[Group]) -> String {
+    let columns = [
+        title,
+        "jobs>",
+        "GPU-hours>",
+        "mean JCT>",
+        "p99 JCT>",
+        "mean wait>",
+        "p99 wait>",
+        "unfair>",
+    ];
+    let mut table = Table::new(&columns);
+    for group in groups {
+        table.row([
+            group.name.clone(),
+            count(group.finished as u64),
+            decimal(group.gpu_hours),
+            seconds(group.completion_s.mean),
+            seconds(group.completion_s.p99),
+            seconds(group.waiting_s.mean),
+            seconds(group.waiting_s.p99),
+            percent(group.unfair),
+        ]);
+    }
+    table.text()
+}

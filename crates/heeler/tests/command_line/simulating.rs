@@ -1,0 +1,115 @@
+//! `sim`, `compare`, `report` and `demo`.
+
+use crate::Folder;
+
+/// Two GPUs; b waits 50 s for both, c waits behind it.
+const TRACE: &str = "\
+id,submit_s,gpus,duration_s
+a,0,1,60
+b,10,2,100
+c,20,1,30
+";
+
+#[test]
+fn a_small_trace_gives_the_figures_one_can_work_out() {
+    let folder = Folder::new();
+    folder.write("t.csv", TRACE);
+    let shown = folder.run("sim --trace t.csv --cluster 1x2 --jobs-out j.csv --json").json();
+    // a ends at 60, b at 160, c at 190: mean of 60, 150 and 170.
+    let mean = shown["summary"]["completion_s"]["mean"].as_f64().expect("a number");
+    assert!((mean - 380.0 / 3.0).abs() < 1e-9, "{mean}");
+    assert_eq!(shown["form"], "heeler/sim/1");
+    assert_eq!(shown["summary"]["makespan_s"], 190.0);
+    let jobs = folder.read("j.csv");
+    assert!(jobs.contains("\nb,default,2,10,60,160,150,50,100,0,0,0,finished\n"), "{jobs}");
+    let skip = folder.run("sim --trace t.csv --cluster 1x2 --recipe fifo-skip --json").json();
+    // c passes b and is done at 50; a at 60; b runs from 60 to 160: 60 + 150 + 30.
+    let mean = skip["summary"]["completion_s"]["mean"].as_f64().expect("a number");
+    assert!((mean - 80.0).abs() < 1e-9, "{mean}");
+}
+
+#[test]
+fn results_agree_with_themselves_and_disagree_with_others() {
+    let folder = Folder::new();
+    folder.write("t.csv", TRACE);
+    folder.run("sim --trace t.csv --cluster 1x2 --jobs-out j.csv").good();
+    let same = folder.run("sim --trace t.csv --cluster 1x2 --against j.csv").good();
+    assert!(same.contains("3 of 3 completion times equal"), "{same}");
+    let other = folder.run("sim --trace t.csv --cluster 1x2 --recipe fifo-skip --against j.csv");
+    let other = other.good();
+    assert!(other.contains("2 of 3 completion times equal"), "{other}");
+    assert!(other.contains("job c: 30.000 s here, 170.000 s there"), "{other}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_whatever_the_threads() {
+    let folder = Folder::new();
+    let base = "compare fifo srtf tiresias-gittins --jobs 400 --cluster 2x8 --load 0.7,1.1 \
+                --world everyday --seeds 3 --json --runs-out";
+    let one = folder.run(&format!("{base} one.csv --threads 1")).good();
+    let many = folder.run(&format!("{base} many.csv --threads 5")).good();
+    assert_eq!(one, many);
+    assert_eq!(folder.read("one.csv"), folder.read("many.csv"));
+    assert_eq!(folder.read("one.csv").lines().count(), 1 + 3 * 2 * 3);
+    let other = folder.run(&format!("{base} other.csv --seed 7")).good();
+    assert_ne!(one, other);
+}
+
+#[test]
+fn comparisons_say_how_sure_they_are() {
+    let folder = Folder::new();
+    let shown = folder.run("compare fifo srtf --jobs 300 --cluster 2x8 --load 1.2 --seeds 4");
+    let shown = shown.good();
+    assert!(shown.contains('±') && shown.contains("vs fifo"), "{shown}");
+    assert!(shown.contains("srtf *") && shown.contains("only a simulator can"), "{shown}");
+}
+
+#[test]
+fn stopping_early_counts_what_runs() {
+    let folder = Folder::new();
+    folder.write("t.csv", TRACE);
+    let shown = folder.run("sim --trace t.csv --cluster 1x2 --until 30 --json").json();
+    assert_eq!(shown["summary"]["jobs"]["unfinished"], 3);
+    let useful = shown["summary"]["gpu_hours"]["useful"].as_f64().expect("a number");
+    assert!((useful - 30.0 / 3600.0).abs() < 1e-9, "a has had one GPU for 30 s: {useful}");
+}
+
+#[test]
+fn knobs_can_be_set_in_two_ways() {
+    let folder = Folder::new();
+    let base = "sim --jobs 300 --cluster 2x8 --load 1.2 --json";
+    let colon = folder.run(&format!("{base} --recipe tiresias:promote=2")).json();
+    let flag = folder.run(&format!("{base} --recipe tiresias --knob promote=2")).json();
+    assert_eq!(colon["summary"], flag["summary"]);
+    let never = folder.run(&format!("{base} --recipe tiresias")).json();
+    assert_ne!(colon["summary"], never["summary"]);
+}
+
+#[test]
+fn a_report_is_one_file_that_needs_no_network() {
+    let folder = Folder::new();
+    let said = folder.run("report fifo srtf --jobs 300 --cluster 2x8 --load 1.1 --out r.html");
+    assert_eq!(said.good(), "wrote r.html\n");
+    let page = folder.read("r.html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
+    assert!(page.contains("srtf") && page.contains("<svg"));
+    for from_elsewhere in ["src=\"http", "href=\"http", "@import", "url(http"] {
+        assert!(!page.contains(from_elsewhere), "{from_elsewhere}");
+    }
+}
+
+#[test]
+fn recipes_of_ones_own_run() {
+    let folder = Folder::new();
+    let card = folder.run("recipes show fifo --card").good();
+    folder.write(
+        "mine.toml",
+        &card.replace("\"strict\"", "\"skip\"").replace("fifo\"\nrow", "mine\"\nrow"),
+    );
+    folder.write("t.csv", TRACE);
+    let shown = folder.run("compare fifo mine.toml --trace t.csv --cluster 1x2 --json").json();
+    let recipes = &shown["loads"][0]["recipes"];
+    assert_eq!(recipes[1]["recipe"], "mine");
+    let ratio = recipes[1]["relative"]["mean"].as_f64().expect("a number");
+    assert!((ratio - 240.0 / 380.0).abs() < 1e-9, "{ratio}");
+}
