@@ -5,10 +5,6 @@ use super::Problem;
 use crate::tree::{Tree, line_of};
 use toml::Table;
 
-/// Whether there has to be a changelog. Off until the first one is written; a changelog that exists
-/// is checked in any case.
-const CHANGELOG_REQUIRED: bool = false;
-
 /// The licence we give.
 const LICENCE: &str = "Apache-2.0";
 
@@ -48,10 +44,9 @@ pub(super) fn check_changelog(tree: &Tree) -> Vec<Problem> {
             1,
             "add a section `## Unreleased`; what a user will notice is written there",
         )],
-        None if CHANGELOG_REQUIRED => {
+        None => {
             vec![Problem::new("CHANGELOG.md", 1, "write one, with a section `## Unreleased`")]
         }
-        None => vec![],
     }
 }
 
