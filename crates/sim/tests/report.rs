@@ -1,5 +1,5 @@
-//! Reports are whole pages: well formed, sufficient to themselves, equal for equal runs, true to the
-//! metrics, and small however many jobs there were.
+//! Reports are whole pages: well formed, sufficient to themselves, equal for equal runs, true to
+//! the metrics, and small however many jobs there were.
 
 use heeler_model::{Cluster, Demand, JobSpec, Span, Tenant, TenantId, Time, Truth};
 use heeler_recipes::{Card, find};
