@@ -97,7 +97,8 @@ impl Panel {
             let y = middle + (index as f64 - (runs.len() - 1) as f64 / 2.0) * 5.0;
             let _ = write!(
                 out,
-                "<circle class=\"{}\" cx=\"{}\" cy=\"{}\" r=\"4\"><title>{}, {}: {}</title></circle>",
+                "<circle class=\"{}\" cx=\"{}\" cy=\"{}\" r=\"4\"><title>{}, {}: {}</title>\
+                 </circle>",
                 of_run(index),
                 px(x.at(value)),
                 px(y),

@@ -72,8 +72,8 @@ pub(super) fn wide(drawing: &str) -> String {
 }
 
 fn legend(run: &Run, tenants: &Tenants) -> String {
-    let seen = run.picture.as_ref().map_or(0, |picture| picture.tenants.len());
-    if seen <= 1 {
+    let Some(picture) = &run.picture else { return String::new() };
+    if picture.tenants.len() <= 1 {
         return "<p class=\"legend\">Colours tell neighbouring jobs apart.</p>".to_string();
     }
     let mut out = "<p class=\"legend\">".to_string();
@@ -82,6 +82,9 @@ fn legend(run: &Run, tenants: &Tenants) -> String {
     }
     if tenants.ranked().len() > COLOURS {
         let _ = write!(out, "<span>{}all others</span>", key("co"));
+    }
+    if !picture.jobs.is_empty() {
+        out.push_str("<span>shades tell jobs of a tenant apart</span>");
     }
     out + "</p>"
 }
