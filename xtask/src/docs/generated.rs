@@ -13,7 +13,7 @@ pub(super) fn pages(programs: &Path) -> Result<Vec<(PathBuf, String)>> {
     Ok(vec![
         page("command-line.md", command_line(&program)?),
         page("recipes.md", recipes(&json(&program, "recipes")?)),
-        page("worlds.md", worlds(&json(&program, "worlds")?)),
+        page("worlds.md", worlds(&program, &json(&program, "worlds")?)?),
     ])
 }
 
@@ -142,7 +142,7 @@ fn add_recipe(recipe: &Value, text: &mut String) {
     }
 }
 
-fn worlds(all: &Value) -> String {
+fn worlds(program: &Path, all: &Value) -> Result<String> {
     let mut text = heading("Worlds", "the cards in `worlds/`");
     text.push_str(
         "\nA world says what starting and stopping cost, how fast jobs run, what breaks, and which \
@@ -150,18 +150,16 @@ fn worlds(all: &Value) -> String {
          change.\n",
     );
     for world in list(all, "worlds") {
-        text.push_str(&format!("\n## {}\n\n{}\n", word(world, "name"), word(world, "summary")));
-        text.push_str("\n| setting | value |\n|---|---|\n");
-        for (family, settings) in world.as_object().into_iter().flatten() {
-            for (name, value) in settings.as_object().into_iter().flatten() {
-                if !value.is_null() {
-                    let value = value.to_string().replace('"', "");
-                    text.push_str(&format!("| {family}.{name} | {value} |\n"));
-                }
-            }
+        let (name, summary) = (word(world, "name"), word(world, "summary"));
+        let card = output(program, &["worlds", "show", name, "--card"])?;
+        // The first two lines are the name and the summary again.
+        let settings = card.lines().skip(2).collect::<Vec<_>>().join("\n");
+        text.push_str(&format!("\n## {name}\n\n{summary}\n"));
+        if !settings.trim().is_empty() {
+            text.push_str(&format!("\n```toml\n{}\n```\n", settings.trim()));
         }
     }
-    text
+    Ok(text)
 }
 
 #[cfg(test)]
