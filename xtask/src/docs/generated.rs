@@ -96,8 +96,8 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
 fn recipes(all: &Value) -> String {
     let mut text = heading("Recipes", "the cards in `recipes/`");
     text.push_str(
-        "\nRows are those of the catalogue of published systems. \"Truth\" says whether a recipe is \
-         told how long\njobs really run, as only a simulator can; its knob `estimate` changes \
+        "\nRows are those of the catalogue of published systems. \"Truth\" says whether a recipe \
+         is told how long\njobs really run, as only a simulator can; its knob `estimate` changes \
          that.\n\n| recipe | row | truth | what it does |\n|---|---|---|---|\n",
     );
     for recipe in list(all, "recipes") {
