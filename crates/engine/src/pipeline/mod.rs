@@ -2,6 +2,7 @@
 //! jobs that do not fit. Most published schedulers are one of these with one part of their own.
 
 mod backfill;
+mod behind;
 mod elastic;
 mod evict;
 mod memo;

@@ -203,7 +203,7 @@ impl Queue {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct LastOf<'a> {
     slope: i64,
     seats: btree_set::Iter<'a, Seat>,
@@ -211,10 +211,17 @@ struct LastOf<'a> {
 }
 
 /// Running jobs, the last in order first: a merge of the groups from their ends.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct LastFirst<'a> {
     now: Time,
     groups: Vec<LastOf<'a>>,
+}
+
+impl LastFirst<'_> {
+    /// Who comes next.
+    pub(super) fn peek(&self) -> Option<Rank> {
+        self.groups.iter().filter_map(|group| group.last).max()
+    }
 }
 
 impl Iterator for LastFirst<'_> {

@@ -3,6 +3,7 @@
 //! each class, however long the queue is.
 
 use super::backfill::Slack;
+use super::behind::Behind;
 use super::queue::{Rank, Seat};
 use super::{Fit, Pipeline, Preempt};
 use crate::calendar::Calendar;
@@ -11,6 +12,7 @@ use crate::state::Job;
 use crate::traits::{Door, Want};
 use crate::view::View;
 use heeler_model::{JobId, Placement, Plan, Reason, Run, Span, TenantId, Tier, Time, Wait};
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, btree_set};
 
@@ -37,6 +39,8 @@ pub(super) struct Walk<'a> {
     pub(super) slacks: Vec<Slack>,
     /// Jobs this plan has moved, stopped or started: where they would be now.
     pub(super) planned: BTreeMap<JobId, Option<Placement>>,
+    /// Running jobs that this plan has not dealt with.
+    pub(super) behind: RefCell<Behind<'a>>,
     /// Jobs this plan starts, in the order it does.
     pub(super) started: Vec<Rank>,
     classes: Vec<btree_set::Iter<'a, Seat>>,
@@ -69,6 +73,7 @@ impl<'a> Walk<'a> {
             calendar: Calendar::default(),
             slacks: Vec::new(),
             planned: BTreeMap::new(),
+            behind: RefCell::default(),
             started: Vec::new(),
             classes: Vec::new(),
             heap: BinaryHeap::new(),
@@ -142,7 +147,9 @@ impl<'a> Walk<'a> {
             (None, None) => self.try_start(job, rank),
         };
         let Outcome::Blocked(reason) = outcome else {
-            self.plan.stop.retain(|stop| stop.job != job.id);
+            if source == Source::Evicted {
+                self.plan.stop.retain(|stop| stop.job != job.id);
+            }
             if self.keeps_book() {
                 self.started.push(rank);
             }
@@ -290,7 +297,8 @@ impl<'a> Walk<'a> {
     fn advance(&mut self, class: usize) {
         while let Some(seat) = self.classes[class].next() {
             let rank = seat.rank(0, self.view.now());
-            if self.started.iter().any(|started| started.job == rank.job) {
+            // Where the queue is walked once more, some of it has been started before.
+            if self.planned.contains_key(&rank.job) {
                 continue;
             }
             let tenant = self.tenant_rank(self.view.job(rank.job));

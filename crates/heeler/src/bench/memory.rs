@@ -2,7 +2,7 @@
 //! process has once used cannot be told from what it uses.
 
 use super::report::Figure;
-use super::{Scale, setup, step};
+use super::{Scope, setup, step};
 use anyhow::{Context, Result, bail, ensure};
 use heeler_sim::workload::{Arrivals, Generator, TraceJob};
 use std::process::Command;
@@ -15,8 +15,8 @@ const LOAD: f64 = 0.8;
 const TARGET: f64 = 300.0;
 
 /// Bytes per job, of jobs that have names and of jobs that have none.
-pub(super) fn measure(scale: Scale) -> Result<Vec<Figure>> {
-    let (few, many) = (scale.of(JOBS_FEW), scale.of(JOBS_MANY));
+pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
+    let (few, many) = (scope.of(JOBS_FEW), scope.of(JOBS_MANY));
     let mut figures = Vec::new();
     for (what, named) in [("unnamed jobs", false), ("named jobs", true)] {
         let bytes = child(many, named)? - child(few, named)?;
@@ -42,7 +42,7 @@ fn child(jobs: usize, named: bool) -> Result<f64> {
 
 /// The other side: simulate, and print the most memory that was used.
 pub(super) fn run_child(jobs: usize, named: bool) -> Result<()> {
-    let setup = setup::philly(jobs, LOAD)?;
+    let setup = setup::philly(setup::PHILLY_NODES, jobs, LOAD)?;
     // One by one, so that the jobs to come are not counted.
     let arrivals: Box<dyn Arrivals> = match named {
         true => Box::new(Named { generator: setup.generator, number: 0 }),

@@ -3,7 +3,7 @@
 
 use super::clock::{median, timed};
 use super::report::Figure;
-use super::{Scale, bare, setup, step};
+use super::{Scope, bare, setup, step};
 use anyhow::Result;
 use heeler_model::Cluster;
 use heeler_recipes::Card;
@@ -21,12 +21,12 @@ const TARGETS: [(&str, f64); 3] = [("fifo", 30.0), ("srtf", 60.0), ("tiresias", 
 const DOUBLING_TARGET: f64 = 2.2;
 
 /// Cost per job, in microseconds and in bare loops.
-pub(super) fn measure(scale: Scale) -> Result<Vec<Figure>> {
-    let jobs = scale.of(JOBS);
+pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
+    let jobs = scope.of(JOBS);
     step(&format!("million: making {jobs} jobs"));
-    let (cluster, workload) = setup::philly(jobs, LOAD)?.in_memory();
+    let (cluster, workload) = setup::philly(setup::PHILLY_NODES, jobs, LOAD)?.in_memory();
     let mut figures = Vec::new();
-    for (name, target) in TARGETS {
+    for (name, target) in TARGETS.into_iter().filter(|(name, _)| scope.has(name)) {
         let card = setup::recipe(name)?;
         let (mut costs, mut ratios) = (Vec::new(), Vec::new());
         // How many events are pending is not known before the first run.
@@ -48,13 +48,13 @@ pub(super) fn measure(scale: Scale) -> Result<Vec<Figure>> {
 }
 
 /// Cost of so many jobs against that of half as many.
-pub(super) fn measure_doubling(scale: Scale) -> Result<Vec<Figure>> {
-    let jobs = scale.of(JOBS);
+pub(super) fn measure_doubling(scope: &Scope) -> Result<Vec<Figure>> {
+    let jobs = scope.of(JOBS);
     step(&format!("doubling: making {} and {jobs} jobs", jobs / 2));
-    let (cluster, half) = setup::philly(jobs / 2, LOAD)?.in_memory();
-    let (_, whole) = setup::philly(jobs, LOAD)?.in_memory();
+    let (cluster, half) = setup::philly(setup::PHILLY_NODES, jobs / 2, LOAD)?.in_memory();
+    let (_, whole) = setup::philly(setup::PHILLY_NODES, jobs, LOAD)?.in_memory();
     let mut figures = Vec::new();
-    for (name, _) in TARGETS {
+    for (name, _) in TARGETS.into_iter().filter(|(name, _)| scope.has(name)) {
         let card = setup::recipe(name)?;
         let (mut costs, mut ratios) = (Vec::new(), Vec::new());
         for round in 1..=ROUNDS {

@@ -25,6 +25,9 @@ pub(crate) struct BenchArgs {
     /// Ten times fewer jobs: a first impression in a fraction of the time.
     #[arg(long)]
     quick: bool,
+    /// Only these recipes, where a measure goes through several.
+    #[arg(long = "recipe", value_name = "RECIPE")]
+    recipes: Vec<String>,
     /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
@@ -54,27 +57,35 @@ enum Measure {
 }
 
 impl Measure {
-    fn figures(self, scale: Scale) -> Result<Vec<Figure>> {
+    fn figures(self, scope: &Scope) -> Result<Vec<Figure>> {
         match self {
-            Measure::Million => million::measure(scale),
-            Measure::Doubling => million::measure_doubling(scale),
-            Measure::Waiting => waiting::measure(scale),
-            Measure::Memory => memory::measure(scale),
-            Measure::Placements => placements::measure(scale),
-            Measure::Overload => overload::measure(scale),
+            Measure::Million => million::measure(scope),
+            Measure::Doubling => million::measure_doubling(scope),
+            Measure::Waiting => waiting::measure(scope),
+            Measure::Memory => memory::measure(scope),
+            Measure::Placements => placements::measure(scope),
+            Measure::Overload => overload::measure(scope),
         }
     }
 }
 
-/// How many jobs to measure with.
-#[derive(Clone, Copy, Debug)]
-struct Scale {
+/// How much to measure.
+#[derive(Clone, Debug)]
+struct Scope {
     quick: bool,
+    /// Only these; all, if there are none.
+    recipes: Vec<String>,
 }
 
-impl Scale {
-    fn of(self, jobs: usize) -> usize {
+impl Scope {
+    /// How many jobs to measure with.
+    fn of(&self, jobs: usize) -> usize {
         if self.quick { jobs / 10 } else { jobs }
+    }
+
+    /// Whether a recipe is to be measured.
+    fn has(&self, recipe: &str) -> bool {
+        self.recipes.is_empty() || self.recipes.iter().any(|name| name == recipe)
     }
 }
 
@@ -86,11 +97,14 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     if cfg!(debug_assertions) {
         step("this is a debug build, which is many times slower; use `cargo build --release`");
     }
-    let scale = Scale { quick: args.quick };
+    for name in &args.recipes {
+        setup::recipe(name)?;
+    }
+    let scope = Scope { quick: args.quick, recipes: args.recipes.clone() };
     let mut figures = Vec::new();
     for measure in Measure::value_variants() {
         if args.names.is_empty() || args.names.contains(measure) {
-            figures.extend(measure.figures(scale)?);
+            figures.extend(measure.figures(&scope)?);
         }
     }
     if args.json {

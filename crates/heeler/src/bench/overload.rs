@@ -3,7 +3,7 @@
 
 use super::clock::timed;
 use super::report::Figure;
-use super::{Scale, setup, step};
+use super::{Scope, setup, step};
 use anyhow::Result;
 
 const JOBS: usize = 200_000;
@@ -13,12 +13,12 @@ const LOAD: f64 = 1.3;
 const PUBLISHED_PER_S: f64 = 1_300.0;
 
 /// Jobs per CPU second under every recipe.
-pub(super) fn measure(scale: Scale) -> Result<Vec<Figure>> {
-    let jobs = scale.of(JOBS);
+pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
+    let jobs = scope.of(JOBS);
     step(&format!("overload: making {jobs} jobs"));
-    let (cluster, workload) = setup::philly(jobs, LOAD)?.in_memory();
+    let (cluster, workload) = setup::philly(setup::PHILLY_NODES, jobs, LOAD)?.in_memory();
     let mut figures = Vec::new();
-    for card in setup::recipes()? {
+    for card in setup::recipes()?.into_iter().filter(|card| scope.has(&card.name)) {
         step(&format!("overload: {}", card.name));
         let mut simulation = setup::simulation(&card, &cluster, Box::new(workload.clone()));
         let ((), seconds) = timed(|| simulation.run());

@@ -2,7 +2,7 @@
 
 use super::clock::{median, timed};
 use super::report::Figure;
-use super::{Scale, setup, step};
+use super::{Scope, setup, step};
 use anyhow::Result;
 use heeler_model::{Cluster, Demand, JobSpec, Span, Time, Truth};
 use heeler_sim::workload::{TraceJob, Workload};
@@ -22,8 +22,8 @@ const RUN: Span = Span::from_secs(30);
 const KUBERNETES_PER_S: f64 = 810.0;
 
 /// Placements per CPU second.
-pub(super) fn measure(scale: Scale) -> Result<Vec<Figure>> {
-    let jobs = scale.of(JOBS);
+pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
+    let jobs = scope.of(JOBS);
     let cluster = Arc::new(Cluster::uniform(NODES, GPUS_PER_NODE));
     let job = |number: usize| TraceJob {
         name: None,

@@ -8,8 +8,9 @@ use heeler_sim::workload::{Arrivals, Generator, GeneratorOptions, Shape, TraceJo
 use heeler_sim::world::{World, WorldCard};
 use std::sync::Arc;
 
-/// Eight GPUs each: about as many GPUs as Philly had.
-const NODES: u32 = 313;
+/// Nodes of eight GPUs: about as many GPUs as Philly had.
+pub(super) const PHILLY_NODES: u32 = 313;
+
 const GPUS_PER_NODE: u32 = 8;
 const SEED: u64 = 1;
 
@@ -21,9 +22,9 @@ pub(super) struct Setup {
     pub(super) generator: Generator,
 }
 
-/// So many jobs like Philly's on 2,504 GPUs.
-pub(super) fn philly(jobs: usize, load: f64) -> Result<Setup> {
-    let mut cluster = Cluster::uniform(NODES, GPUS_PER_NODE);
+/// So many jobs like Philly's on so many nodes.
+pub(super) fn philly(nodes: u32, jobs: usize, load: f64) -> Result<Setup> {
+    let mut cluster = Cluster::uniform(nodes, GPUS_PER_NODE);
     let gpus = cluster.gpus();
     let shape = Shape::Philly;
     let options =

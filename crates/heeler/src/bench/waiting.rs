@@ -3,7 +3,7 @@
 
 use super::clock::{median, timed};
 use super::report::Figure;
-use super::{Scale, setup, step};
+use super::{Scope, setup, step};
 use anyhow::Result;
 use heeler_engine::{Engine, Step};
 use heeler_model::{Action, Event, Exit, Generation, JobId, JobSpec, Span, Time};
@@ -12,20 +12,22 @@ use std::collections::VecDeque;
 
 const FEW: usize = 1_000;
 const MANY: usize = 100_000;
-/// More than the cluster can run at a time: what fills it before anybody waits.
-const FILL: usize = 2_504;
+/// The cluster runs fewer jobs at a time than wait in either queue, so that a recipe that lets jobs
+/// take turns has the same to do in both.
+const NODES: u32 = 64;
+const GPUS: usize = 8 * NODES as usize;
 /// Jobs that come, and jobs that end, while the clock runs.
-const PAIRS: usize = 2_000;
+const PAIRS: usize = 1_000;
 const ROUNDS: usize = 3;
 
 /// A decision may cost so many times as much.
 const TARGET: f64 = 3.0;
 
 /// Cost of an event with many waiting against few, under every recipe.
-pub(super) fn measure(scale: Scale) -> Result<Vec<Figure>> {
-    let (few, many) = (scale.of(FEW), scale.of(MANY));
+pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
+    let (few, many) = (FEW, scope.of(MANY));
     let mut figures = Vec::new();
-    for card in setup::recipes()? {
+    for card in setup::recipes()?.into_iter().filter(|card| scope.has(&card.name)) {
         step(&format!("waiting: {}", card.name));
         let (mut costs, mut ratios) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
@@ -36,7 +38,7 @@ pub(super) fn measure(scale: Scale) -> Result<Vec<Figure>> {
             costs.push(most * 1e6);
         }
         let figure = Figure::new(format!("waiting {}", card.name), median(costs), "µs/event");
-        let peer = "a hundredth of the queue";
+        let peer = "1,000 waiting";
         figures.push(figure.against(peer, median(ratios)).at_most(TARGET));
     }
     Ok(figures)
@@ -44,9 +46,9 @@ pub(super) fn measure(scale: Scale) -> Result<Vec<Figure>> {
 
 /// CPU seconds for each job that comes or ends, while about so many wait.
 fn cost(card: &Card, waiting: usize) -> Result<f64> {
-    let first = waiting + FILL;
-    let mut setup = setup::philly(first + PAIRS, 1.0)?;
-    let gap = Span::from_secs_f64(setup.generator.gpu_seconds_per_job() / FILL as f64);
+    let first = waiting + GPUS;
+    let mut setup = setup::philly(NODES, first + PAIRS, 1.0)?;
+    let gap = Span::from_secs_f64(setup.generator.gpu_seconds_per_job() / GPUS as f64);
     let specs = |jobs: Vec<_>| jobs.into_iter().map(|job: heeler_sim::workload::TraceJob| job.spec);
     let engine = Engine::new(setup.cluster.clone(), card.build(), setup::plain().rules, 0);
     let mut driver = Driver::new(engine);
