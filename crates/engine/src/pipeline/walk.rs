@@ -28,6 +28,30 @@ type Candidate = Reverse<(i64, Rank, Source)>;
 /// A plan is gone over at most so often again after moves were spared.
 const SPARED_MAX: u32 = 3;
 
+/// The jobs of a class that are still to be looked at, in order.
+struct ClassWalk<'a> {
+    /// Its number in the queue.
+    class: usize,
+    seats: Seats<'a>,
+    /// Whose turn it is.
+    current: Option<Seat>,
+}
+
+enum Seats<'a> {
+    All(btree_set::Iter<'a, Seat>),
+    Short(std::vec::IntoIter<Seat>),
+}
+
+impl ClassWalk<'_> {
+    fn next(&mut self) -> Option<Seat> {
+        self.current = match &mut self.seats {
+            Seats::All(seats) => seats.next().copied(),
+            Seats::Short(seats) => seats.next(),
+        };
+        self.current
+    }
+}
+
 /// A decision in the making.
 pub(super) struct Walk<'a> {
     pub(super) pipe: &'a Pipeline,
@@ -43,7 +67,7 @@ pub(super) struct Walk<'a> {
     pub(super) behind: RefCell<Behind<'a>>,
     /// Jobs this plan starts, in the order it does.
     pub(super) started: Vec<Rank>,
-    classes: Vec<btree_set::Iter<'a, Seat>>,
+    classes: Vec<ClassWalk<'a>>,
     heap: BinaryHeap<Candidate>,
     /// Why a class is blocked, while every job needs a verdict.
     blocked: BTreeMap<usize, Reason>,
@@ -107,7 +131,11 @@ impl<'a> Walk<'a> {
 
     /// Go through those who wait, in order.
     fn walk(&mut self) {
-        self.classes = self.pipe.queue.waiting_classes().collect();
+        let classes = self.pipe.queue.waiting_classes().map(|(class, seats)| {
+            let seats = Seats::All(seats);
+            ClassWalk { class, seats, current: None }
+        });
+        self.classes = classes.collect();
         self.blocked.clear();
         self.heap.clear();
         self.refused.clear();
@@ -178,6 +206,7 @@ impl<'a> Walk<'a> {
                 }
                 self.advance(class);
             } else if !alike {
+                self.leave_out_longer(class, job);
                 self.advance(class);
             }
         }
@@ -291,6 +320,15 @@ impl<'a> Walk<'a> {
             return 0;
         }
         order.tenant_rank(job, self.extra(job.spec.tenant), self.view)
+    }
+
+    /// Those of a class who run no shorter than one who would delay somebody would do so too.
+    fn leave_out_longer(&mut self, class: usize, job: &Job) {
+        let Some(longest) = self.longest_out_of_the_way(job) else { return };
+        let walk = &mut self.classes[class];
+        let Some(current) = walk.current else { return };
+        let short = self.pipe.queue.short_after(walk.class, current, longest);
+        walk.seats = Seats::Short(short.into_iter());
     }
 
     /// The next job of a class becomes a candidate.

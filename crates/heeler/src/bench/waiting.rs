@@ -23,7 +23,7 @@ const ROUNDS: usize = 3;
 /// A decision may cost so many times as much.
 const TARGET: f64 = 3.0;
 
-/// Cost of an event with many waiting against few, under every recipe.
+/// Cost of a decision with many waiting against few, under every recipe.
 pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
     let (few, many) = (FEW, scope.of(MANY));
     let mut figures = Vec::new();
@@ -37,14 +37,14 @@ pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
             ratios.push(most / ((before + after) / 2.0));
             costs.push(most * 1e6);
         }
-        let figure = Figure::new(format!("waiting {}", card.name), median(costs), "µs/event");
+        let figure = Figure::new(format!("waiting {}", card.name), median(costs), "µs/decision");
         let peer = "1,000 waiting";
         figures.push(figure.against(peer, median(ratios)).at_most(TARGET));
     }
     Ok(figures)
 }
 
-/// CPU seconds for each job that comes or ends, while about so many wait.
+/// CPU seconds for each decision, while about so many wait.
 fn cost(card: &Card, waiting: usize) -> Result<f64> {
     let first = waiting + GPUS;
     let mut setup = setup::philly(NODES, first + PAIRS, 1.0)?;
@@ -56,6 +56,7 @@ fn cost(card: &Card, waiting: usize) -> Result<f64> {
         driver.submit(spec);
     }
     driver.decide();
+    driver.decisions = 0;
     let coming: Vec<JobSpec> = specs(setup.take(PAIRS)).collect();
     let ((), seconds) = timed(|| {
         for spec in coming {
@@ -67,7 +68,7 @@ fn cost(card: &Card, waiting: usize) -> Result<f64> {
             driver.decide();
         }
     });
-    Ok(seconds / (2 * PAIRS) as f64)
+    Ok(seconds / f64::from(driver.decisions))
 }
 
 /// A world of its own around an engine: whoever is told to stop has stopped, and nobody finishes
@@ -77,6 +78,8 @@ struct Driver {
     step: Step,
     now: Time,
     submitted: u32,
+    /// How often the engine was asked what to do.
+    decisions: u32,
     /// Jobs in the order they were started; those that were stopped since are still in it.
     started: VecDeque<(JobId, Generation)>,
 }
@@ -84,7 +87,8 @@ struct Driver {
 impl Driver {
     fn new(engine: Engine) -> Driver {
         let step = Step::default();
-        Driver { engine, step, now: Time::ZERO, submitted: 0, started: VecDeque::new() }
+        let (now, started) = (Time::ZERO, VecDeque::new());
+        Driver { engine, step, now, submitted: 0, decisions: 0, started }
     }
 
     fn submit(&mut self, spec: JobSpec) {
@@ -120,6 +124,7 @@ impl Driver {
             let mut step = std::mem::take(&mut self.step);
             let plan = self.engine.decide_into(self.now, &mut step);
             plan.unwrap_or_else(|fault| panic!("a plan cannot be: {fault}"));
+            self.decisions += 1;
             let mut answered = false;
             for action in step.actions.drain(..) {
                 match action {
