@@ -58,9 +58,11 @@ pub fn check(state: &State, plan: &Plan) -> Result<(), Fault> {
             return Err(Fault::NamedTwice(job));
         }
     }
+    let mut starting: Vec<JobId> = runs.collect();
+    starting.sort_unstable();
     for stop in &plan.stop {
         let benefits = match stop.reason {
-            Reason::Displaced { by } => plan.run.iter().any(|run| run.job == by),
+            Reason::Displaced { by } => starting.binary_search(&by).is_ok(),
             _ => true,
         };
         if !state.job(stop.job).is_placed() || !benefits {

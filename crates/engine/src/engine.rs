@@ -162,8 +162,8 @@ impl Engine {
                     self.requeue(id, done);
                 }
             },
-            Phase::Stopping if self.state.clearing.get(&id).is_some_and(|c| c.1 == generation) => {
-                self.state.clearing.remove(&id);
+            Phase::Stopping if self.state.clearing.generation(id) == Some(generation) => {
+                self.state.clearing.remove(id);
                 match exit {
                     Exit::Finished | Exit::Failed => {
                         if self.state.job(id).is_placed() {

@@ -49,7 +49,7 @@ impl Engine {
             cluster,
             jobs: state.jobs.iter().cloned().collect(),
             used: state.jobs.used(),
-            clearing: state.clearing.clone(),
+            clearing: state.clearing.jobs().clone(),
             held: state.held.clone(),
             reservations: state.reservations.clone(),
             policy: self.policy.save(),
@@ -61,7 +61,7 @@ impl Engine {
         let Snapshot { now, seed, rules, cluster, down, jobs, used, .. } = snapshot;
         let mut state = State::new(Arc::new(cluster), rules, seed);
         state.now = now;
-        state.clearing = snapshot.clearing;
+        state.clearing = snapshot.clearing.into();
         state.held = snapshot.held;
         state.reservations = snapshot.reservations;
         state.jobs.reserve_numbers(used);

@@ -1,6 +1,7 @@
 //! The `heeler` command: one binary that connects engine, recipes and simulator with people.
 
 mod arguments;
+mod bench;
 mod commands;
 mod mistake;
 mod show;
@@ -47,6 +48,8 @@ enum Command {
     Worlds(commands::worlds::Worlds),
     /// Describe, convert, generate and cut traces
     Trace(commands::trace::Trace),
+    /// Measure how fast this build is, as ratios to a bare loop
+    Bench(bench::BenchArgs),
 }
 
 fn main() -> ExitCode {
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Command::Recipes(command) => command.run(),
         Command::Worlds(command) => command.run(),
         Command::Trace(command) => command.run(),
+        Command::Bench(arguments) => bench::run(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,6 +3,7 @@
 mod act;
 pub mod cluster;
 pub mod metrics;
+mod names;
 mod queue;
 mod record;
 pub mod report;

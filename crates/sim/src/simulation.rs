@@ -1,6 +1,7 @@
 //! The simulator: a thin loop that feeds the engine with what happens in a modelled world, in
 //! virtual time. Idle time costs nothing; a job costs a handful of events.
 
+use crate::names::JobNames;
 use crate::queue::{Happening, Queue};
 use crate::record::{Outcome, Record, Records};
 use crate::report::Occupancy;
@@ -27,7 +28,7 @@ pub struct Simulation {
     pub(crate) arrivals: Box<dyn Arrivals>,
     pub(crate) next: Option<TraceJob>,
     pub(crate) records: Records,
-    pub(crate) names: BTreeMap<JobId, Box<str>>,
+    pub(crate) names: JobNames,
     pub(crate) watch: Watch,
     pub(crate) now: Time,
     pub(crate) rounds: Rounds,
@@ -72,7 +73,7 @@ impl Simulation {
             arrivals,
             next,
             records: Records::default(),
-            names: BTreeMap::new(),
+            names: JobNames::default(),
             now: Time::ZERO,
             queue,
             step: Step::default(),
@@ -213,7 +214,7 @@ impl Simulation {
         self.watch.joins(&mut record);
         let id = self.records.push(record);
         if let Some(name) = job.name {
-            self.names.insert(id, name);
+            self.names.push(id, &name);
         }
         if let Some(cost) = job.start_cost {
             self.start_costs.insert(id, cost);
@@ -306,15 +307,14 @@ impl Simulation {
 
     /// The job that the trace calls so, or that has this number.
     pub fn find(&self, name: &str) -> Option<JobId> {
-        let named = self.names.iter().find(|(_, known)| known.as_ref() == name);
         let numbered = || name.parse().ok().map(JobId).filter(|_| self.names.is_empty());
         let known = |job: &JobId| job.index() < self.records.all().len();
-        named.map(|(job, _)| *job).or_else(numbered).filter(known)
+        self.names.find(name).or_else(numbered).filter(known)
     }
 
     /// What the trace calls a job.
     pub fn name(&self, job: JobId) -> String {
-        self.names.get(&job).map_or_else(|| job.to_string(), ToString::to_string)
+        self.names.get(job).map_or_else(|| job.to_string(), str::to_owned)
     }
 
     /// A copy that goes on by itself.

@@ -2,6 +2,7 @@
 //! would not be in its way.
 
 use super::walk::Walk;
+use super::{Fit, Preempt};
 use crate::fleet::Grip;
 use crate::state::Job;
 use crate::traits::{Want, Wants};
@@ -20,8 +21,21 @@ const WHOLE: Grip = Grip { share: Milli::WHOLE, gpu_memory_mb: 0, cpu_milli: 0, 
 
 impl<'a> Walk<'a> {
     fn estimate(&self, job: &Job) -> Span {
-        let predict = self.pipe.parts.predict.as_ref();
-        predict.and_then(|predict| predict.left(job, self.view)).unwrap_or(Span::MAX)
+        self.pipe.estimate(job, self.view)
+    }
+
+    /// How long a job may run at most that is not in the way as this one of its class is. None
+    /// unless a longer one would surely be in the way, with nothing else coming of looking at it.
+    pub(super) fn longest_out_of_the_way(&self, job: &Job) -> Option<Span> {
+        let Fit::Backfill { depth } = self.pipe.parts.fit else { return None };
+        let parts = &self.pipe.parts;
+        let only_looks = self.calendar.len() >= depth as usize
+            && parts.preempt == Preempt::Never
+            && parts.resize.is_none();
+        let until = self.now() + self.estimate(job);
+        let starts = self.calendar.iter().map(|reservation| reservation.from);
+        let last = starts.filter(|from| *from < until).max()?;
+        only_looks.then(|| last.since(self.now()))
     }
 
     /// The GPUs a job was promised from now on, if it can have them. Others were promised theirs

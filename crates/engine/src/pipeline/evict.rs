@@ -9,13 +9,9 @@ use crate::fleet::Grip;
 use crate::state::Job;
 use crate::traits::{Needs, Want, Wants};
 use heeler_model::{
-    Assignment, Demand, JobId, KindSet, NodeId, Placement, Reason, Run, Stop, TenantId,
+    Assignment, Demand, JobId, KindId, KindSet, NodeId, Placement, Reason, Run, Stop, TenantId,
 };
 use std::collections::BTreeSet;
-
-/// At most so many jobs are looked at to make room for one: a backstop against going through a
-/// whole cluster for a job that is kept out by fragments, not a tuning knob.
-const LOOKED_AT_MAX: usize = 4096;
 
 /// From whom GPUs may be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,21 +57,29 @@ impl<'a> Walk<'a> {
             if matches!(from, From::Behind(rank) if other <= rank) {
                 break;
             }
-            let Some(on) = self.placement_of(self.view.state().job(other.job)) else { continue };
-            let Some(kind) = on.slices().first().map(|s| self.draft.kind_of(s.node)) else {
+            // Whoever this plan has dealt with gives nothing more, unless it can shrink.
+            if from != From::Large && self.planned.contains_key(&other.job) {
                 continue;
-            };
+            }
+            let Some(kind) = self.kind_under(self.view.state().job(other.job)) else { continue };
             let Some(index) = rooms.iter().position(|room| room.kind == kind) else { continue };
             let is_gone = gone.iter().any(|relief| relief.rank == other);
             let relief = self.relief(other, from, &rooms).filter(|_| !is_gone);
-            if !relief.is_some_and(|relief| rooms[index].add(relief, &self.draft)) {
-                continue;
+            if let Some(relief) = relief {
+                rooms[index].add(relief, &self.draft);
             }
-            if let Some(placement) = self.try_out(job, &rooms[index]) {
-                let room = rooms.swap_remove(index);
-                let want = room.want;
-                let reliefs = gone.into_iter().chain(room.into_useful()).collect();
-                self.settle(job, &want, placement, reliefs);
+            if rooms[index].is_due()
+                && let Some(placement) = self.try_out(job, &mut rooms[index])
+            {
+                self.settle_in(job, rooms.swap_remove(index), placement, gone);
+                return true;
+            }
+        }
+        for index in 0..rooms.len() {
+            if rooms[index].is_untried()
+                && let Some(placement) = self.try_out(job, &mut rooms[index])
+            {
+                self.settle_in(job, rooms.swap_remove(index), placement, gone);
                 return true;
             }
         }
@@ -95,14 +99,17 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether a job fits if everybody useful gives way. If it does, they have.
-    fn try_out(&mut self, job: &Job, room: &Room<'a>) -> Option<Placement> {
+    fn try_out(&mut self, job: &Job, room: &mut Room<'a>) -> Option<Placement> {
+        room.tried();
+        let before = self.draft.savepoint();
         for relief in room.useful() {
             self.give_way(relief);
         }
         let placement = self.fits(job, &room.want);
         if placement.is_none() {
+            self.draft.back_to(before);
             for relief in room.useful() {
-                self.come_back(relief);
+                self.count(relief.job, relief.given());
             }
         }
         placement
@@ -138,6 +145,15 @@ impl<'a> Walk<'a> {
             None => self.everybody(from),
         };
         (rooms, others)
+    }
+
+    /// The kind of GPU that a job is on in this plan.
+    fn kind_under(&self, job: &'a Job) -> Option<KindId> {
+        let on = match self.planned.get(&job.id) {
+            Some(planned) => planned.as_ref()?,
+            None => &job.assignment.as_ref()?.placement,
+        };
+        on.slices().first().map(|slice| self.draft.kind_of(slice.node))
     }
 
     /// Whether a new attempt must fail as the last did, going by numbers alone.
@@ -207,10 +223,13 @@ impl<'a> Walk<'a> {
 
     /// Running jobs from whom GPUs may be taken, last first.
     fn everybody(&self, from: From) -> Box<dyn Iterator<Item = Rank> + 'a> {
+        if let From::Behind(_) = from {
+            return Box::new(self.behind.borrow_mut().rest(self.pipe, self.now(), &self.planned));
+        }
         let over = |tenant: TenantId| from != From::OverQuota || self.excess(tenant) > 0;
         let pipe = self.pipe;
         let others = pipe.queue.running_last_first(self.now(), |group| over(group.tenant));
-        let others = others.take(LOOKED_AT_MAX);
+        let others = others.take(super::behind::LOOKED_AT_MAX);
         if from == From::Large {
             // Those who start in this plan can start smaller.
             return Box::new(self.started.clone().into_iter().rev().chain(others));
@@ -284,6 +303,12 @@ impl<'a> Walk<'a> {
         }
         self.within_limits(job, milli).ok()?;
         self.pipe.parts.place.place(want, &self.draft, self.view).ok()
+    }
+
+    fn settle_in(&mut self, job: &'a Job, room: Room<'a>, fit: Placement, gone: Vec<Relief<'a>>) {
+        let want = room.want;
+        let reliefs = gone.into_iter().chain(room.into_useful()).collect();
+        self.settle(job, &want, fit, reliefs);
     }
 
     /// Everybody who need not give way after all comes back, those first in order first. The

@@ -2,6 +2,7 @@
 //! jobs that do not fit. Most published schedulers are one of these with one part of their own.
 
 mod backfill;
+mod behind;
 mod elastic;
 mod evict;
 mod memo;
@@ -18,9 +19,9 @@ use crate::rules::{Crossing, RoundClock, Ties};
 use crate::state::Job;
 use crate::traits::{Key, Line, Note, Policy};
 use crate::view::View;
-use heeler_model::{JobId, ModelId, Plan, TenantId, Time};
+use heeler_model::{JobId, ModelId, Plan, Span, TenantId, Time};
 use memo::Memo;
-use queue::{ClassKey, Queue};
+use queue::{ClassKey, Queue, Seat};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use timers::Timers;
@@ -118,9 +119,19 @@ impl Pipeline {
             }
             self.memo.forget(job.id);
         } else {
+            debug_assert_eq!(line.slope, 0, "waiting jobs' keys stand still");
             let key = self.class_key(job, view);
-            self.queue.wait(view.jobs(), job, key, line, view.now());
+            let backfills = matches!(self.parts.fit, Fit::Backfill { .. });
+            let length = backfills.then(|| self.estimate(job, view));
+            let seat = Seat::new(job, line, view.now());
+            self.queue.wait(view.jobs(), job, key, length, seat);
         }
+    }
+
+    /// How long a job is taken to run from now on; for ever where there is no way to tell.
+    fn estimate(&self, job: &Job, view: &View) -> Span {
+        let predict = self.parts.predict.as_ref();
+        predict.and_then(|predict| predict.left(job, view)).unwrap_or(Span::MAX)
     }
 
     fn unseat(&mut self, id: JobId, view: &View) {

@@ -4,7 +4,7 @@
 
 use crate::state::{DemandId, Job, JobTable};
 use crate::traits::{Key, Line};
-use heeler_model::{JobId, ModelId, TenantId, Time};
+use heeler_model::{JobId, ModelId, Span, TenantId, Time};
 use std::collections::{BTreeMap, BTreeSet, btree_set};
 
 /// A place in an order: the key as it was, or would have been, at time zero. Wider than a key: a
@@ -74,14 +74,22 @@ pub(super) struct Group {
 
 #[derive(Clone, Copy, Debug)]
 enum Spot {
-    Waiting { class: usize, seat: Seat },
+    Waiting { class: usize, seat: Seat, length: Option<Span> },
     Running { group: Group, seat: Seat },
+}
+
+/// Waiting jobs that are interchangeable but for how long they run.
+#[derive(Clone, Debug, Default)]
+struct Class {
+    seats: BTreeSet<Seat>,
+    /// Shortest first, where backfill wants to know.
+    by_length: BTreeSet<(Span, Seat)>,
 }
 
 /// Jobs that wait and jobs that run, each in order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queue {
-    classes: Vec<BTreeSet<Seat>>,
+    classes: Vec<Class>,
     class_of: BTreeMap<ClassKey, usize>,
     live: BTreeSet<usize>,
     running: BTreeMap<Group, BTreeSet<Seat>>,
@@ -96,28 +104,28 @@ impl Queue {
         self.waiting
     }
 
-    /// Enter a waiting job.
+    /// Enter a waiting job, with how long it is taken to run where that matters.
     pub(super) fn wait(
         &mut self,
         jobs: &JobTable,
         job: &Job,
         key: ClassKey,
-        line: Line,
-        now: Time,
+        length: Option<Span>,
+        seat: Seat,
     ) {
-        debug_assert_eq!(line.slope, 0, "waiting jobs' keys stand still");
         self.remove(jobs, job.id);
         let class = *self.class_of.entry(key).or_insert_with(|| {
-            self.classes.push(BTreeSet::new());
+            self.classes.push(Class::default());
             self.classes.len() - 1
         });
-        let seat = Seat::new(job, line, now);
-        if self.classes[class].is_empty() {
+        let Class { seats, by_length } = &mut self.classes[class];
+        if seats.is_empty() {
             self.live.insert(class);
         }
-        self.classes[class].insert(seat);
+        seats.insert(seat);
+        by_length.extend(length.map(|length| (length, seat)));
         self.waiting += 1;
-        self.sit(jobs, job.id, Spot::Waiting { class, seat });
+        self.sit(jobs, job.id, Spot::Waiting { class, seat, length });
     }
 
     /// Enter a running job. Says whether it was running before.
@@ -150,10 +158,14 @@ impl Queue {
         let Some(place) = jobs.place(job) else { return false };
         let Some(spot) = self.spots.get_mut(place).and_then(Option::take) else { return false };
         match spot {
-            Spot::Waiting { class, seat } => {
-                self.classes[class].remove(&seat);
+            Spot::Waiting { class, seat, length } => {
+                let Class { seats, by_length } = &mut self.classes[class];
+                seats.remove(&seat);
+                if let Some(length) = length {
+                    by_length.remove(&(length, seat));
+                }
                 self.waiting -= 1;
-                if self.classes[class].is_empty() {
+                if seats.is_empty() {
                     self.live.remove(&class);
                 }
             }
@@ -174,9 +186,21 @@ impl Queue {
         matches!(spot, Some(Spot::Waiting { .. }))
     }
 
-    /// The classes that have jobs waiting, each in order.
-    pub(super) fn waiting_classes(&self) -> impl Iterator<Item = btree_set::Iter<'_, Seat>> {
-        self.live.iter().map(|class| self.classes[*class].iter())
+    /// The classes that have jobs waiting: their numbers, and their jobs in order.
+    pub(super) fn waiting_classes(
+        &self,
+    ) -> impl Iterator<Item = (usize, btree_set::Iter<'_, Seat>)> {
+        self.live.iter().map(|class| (*class, self.classes[*class].seats.iter()))
+    }
+
+    /// The jobs of a class that come after one of them and are taken to run no longer than so
+    /// long, in order.
+    pub(super) fn short_after(&self, class: usize, after: Seat, longest: Span) -> Vec<Seat> {
+        let by_length = self.classes[class].by_length.iter();
+        let short = by_length.take_while(|(length, _)| *length <= longest).map(|(_, seat)| *seat);
+        let mut short: Vec<Seat> = short.filter(|seat| *seat > after).collect();
+        short.sort_unstable();
+        short
     }
 
     /// Whether the keys of some running jobs grow by themselves.
@@ -209,7 +233,7 @@ impl Queue {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct LastOf<'a> {
     slope: i64,
     seats: btree_set::Iter<'a, Seat>,
@@ -217,10 +241,17 @@ struct LastOf<'a> {
 }
 
 /// Running jobs, the last in order first: a merge of the groups from their ends.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct LastFirst<'a> {
     now: Time,
     groups: Vec<LastOf<'a>>,
+}
+
+impl LastFirst<'_> {
+    /// Who comes next.
+    pub(super) fn peek(&self) -> Option<Rank> {
+        self.groups.iter().filter_map(|group| group.last).max()
+    }
 }
 
 impl Iterator for LastFirst<'_> {

@@ -30,8 +30,8 @@ pub(super) struct Room<'a> {
     reliefs: Vec<Relief<'a>>,
     /// What they give, by tenant.
     pub(super) given: BTreeMap<TenantId, i64>,
-    /// Whether whole GPUs are needed.
-    whole_gpus: bool,
+    /// How much of a GPU must be free before it counts, thousandths.
+    enough_milli: u32,
     /// Thousandths that would come free of GPUs that are shared.
     parts: BTreeMap<(NodeId, u32), u32>,
     /// GPUs that would come free beside those that are, by node.
@@ -44,6 +44,10 @@ pub(super) struct Room<'a> {
     whole: u32,
     /// GPUs of the largest node: the remainder may be on a node that is not wholly free.
     largest: u32,
+    /// Whether the want might fit with what was added since it was last tried out.
+    promising: bool,
+    /// With how many jobs it is tried out again.
+    due: usize,
 }
 
 impl<'a> Room<'a> {
@@ -63,18 +67,39 @@ impl<'a> Room<'a> {
             kind,
             reliefs: Vec::new(),
             given: BTreeMap::new(),
-            whole_gpus: want.demand.share.is_whole(),
+            // Only a job that takes a part of a single GPU goes where others are.
+            enough_milli: if want.gpus == 1 { want.demand.share.0 } else { 1000 },
             parts: BTreeMap::new(),
             gain: BTreeMap::new(),
             total: draft.free_of(want.demand.kinds),
             ready: BTreeSet::new(),
             whole,
             largest,
+            promising: false,
+            due: 1,
         }
     }
 
-    /// Count what a job could give. Says whether the want might fit now.
-    pub(super) fn add(&mut self, relief: Relief<'a>, draft: &Draft) -> bool {
+    /// Whether it is time to try the want out: it might fit, and the last attempt was so long ago
+    /// that all attempts together cost little more than the last. Trying late changes nothing:
+    /// whoever is not needed comes back.
+    pub(super) fn is_due(&self) -> bool {
+        self.promising && self.reliefs.len() >= self.due
+    }
+
+    /// Whether the want might fit and was not tried out since.
+    pub(super) fn is_untried(&self) -> bool {
+        self.promising
+    }
+
+    /// The want is being tried out.
+    pub(super) fn tried(&mut self) {
+        self.promising = false;
+        self.due = self.reliefs.len() + 1 + self.reliefs.len() / 2;
+    }
+
+    /// Count what a job could give.
+    pub(super) fn add(&mut self, relief: Relief<'a>, draft: &Draft) {
         *self.given.entry(relief.job.spec.tenant).or_default() += relief.given();
         let mut helps = false;
         for slice in relief.old.slices() {
@@ -91,30 +116,28 @@ impl<'a> Room<'a> {
             helps |= self.ready.contains(&slice.node);
         }
         self.reliefs.push(relief);
-        match self.needs {
+        self.promising |= match self.needs {
             Needs::Count => self.total >= self.gpus,
             Needs::OneNode => helps,
             // The remainder may be on any node, so every job that gives way may be the last needed.
             Needs::WholeNodes => self.total >= self.gpus && self.whole + self.largest > self.gpus,
-        }
+        };
     }
 
-    /// GPUs of a node that come wholly free.
+    /// GPUs of a node that come free enough.
     fn freed(&mut self, relief: &Relief<'a>, slice: Slice, draft: &Draft) -> u32 {
         let share = Walk::grip(relief.job).share;
         if share.is_whole() {
             let kept = relief.new.as_ref().map_or(0, |new| on_node(new, slice.node));
             return slice.slots.count() - kept;
         }
-        if !self.whole_gpus {
-            // Any part of a GPU may do.
-            return slice.slots.count();
-        }
         let mut freed = 0;
         for slot in slice.slots.iter() {
             let parts = self.parts.entry((slice.node, slot)).or_default();
+            let before = draft.left_of(slice.node, slot) + *parts;
             *parts += share.0;
-            freed += u32::from(draft.left_of(slice.node, slot) + *parts >= 1000);
+            let crosses = before < self.enough_milli && before + share.0 >= self.enough_milli;
+            freed += u32::from(crosses);
         }
         freed
     }

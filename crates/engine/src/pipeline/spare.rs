@@ -55,6 +55,7 @@ impl Walk<'_> {
     /// Enter the plan as it is now into the books.
     fn keep_book_again(&mut self) {
         self.planned.clear();
+        self.behind.take();
         self.forget_counts();
         let state = self.view.state();
         for stop in self.plan.stop.clone() {

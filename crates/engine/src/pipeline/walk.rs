@@ -3,6 +3,7 @@
 //! each class, however long the queue is.
 
 use super::backfill::Slack;
+use super::behind::Behind;
 use super::queue::{Rank, Seat};
 use super::{Fit, Pipeline, Preempt};
 use crate::calendar::Calendar;
@@ -11,6 +12,7 @@ use crate::state::Job;
 use crate::traits::{Door, Want};
 use crate::view::View;
 use heeler_model::{JobId, Placement, Plan, Reason, Run, Span, TenantId, Tier, Time, Wait};
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, btree_set};
 
@@ -26,6 +28,30 @@ type Candidate = Reverse<(i64, Rank, Source)>;
 /// A plan is gone over at most so often again after moves were spared.
 const SPARED_MAX: u32 = 3;
 
+/// The jobs of a class that are still to be looked at, in order.
+struct ClassWalk<'a> {
+    /// Its number in the queue.
+    class: usize,
+    seats: Seats<'a>,
+    /// Whose turn it is.
+    current: Option<Seat>,
+}
+
+enum Seats<'a> {
+    All(btree_set::Iter<'a, Seat>),
+    Short(std::vec::IntoIter<Seat>),
+}
+
+impl ClassWalk<'_> {
+    fn next(&mut self) -> Option<Seat> {
+        self.current = match &mut self.seats {
+            Seats::All(seats) => seats.next().copied(),
+            Seats::Short(seats) => seats.next(),
+        };
+        self.current
+    }
+}
+
 /// A decision in the making.
 pub(super) struct Walk<'a> {
     pub(super) pipe: &'a Pipeline,
@@ -37,9 +63,11 @@ pub(super) struct Walk<'a> {
     pub(super) slacks: Vec<Slack>,
     /// Jobs this plan has moved, stopped or started: where they would be now.
     pub(super) planned: BTreeMap<JobId, Option<Placement>>,
+    /// Running jobs that this plan has not dealt with.
+    pub(super) behind: RefCell<Behind<'a>>,
     /// Jobs this plan starts, in the order it does.
     pub(super) started: Vec<Rank>,
-    classes: Vec<btree_set::Iter<'a, Seat>>,
+    classes: Vec<ClassWalk<'a>>,
     heap: BinaryHeap<Candidate>,
     /// Why a class is blocked, while every job needs a verdict.
     blocked: BTreeMap<usize, Reason>,
@@ -69,6 +97,7 @@ impl<'a> Walk<'a> {
             calendar: Calendar::default(),
             slacks: Vec::new(),
             planned: BTreeMap::new(),
+            behind: RefCell::default(),
             started: Vec::new(),
             classes: Vec::new(),
             heap: BinaryHeap::new(),
@@ -102,7 +131,11 @@ impl<'a> Walk<'a> {
 
     /// Go through those who wait, in order.
     fn walk(&mut self) {
-        self.classes = self.pipe.queue.waiting_classes().collect();
+        let classes = self.pipe.queue.waiting_classes().map(|(class, seats)| {
+            let seats = Seats::All(seats);
+            ClassWalk { class, seats, current: None }
+        });
+        self.classes = classes.collect();
         self.blocked.clear();
         self.heap.clear();
         self.refused.clear();
@@ -143,7 +176,9 @@ impl<'a> Walk<'a> {
             (None, None) => self.try_start(job, rank),
         };
         let Outcome::Blocked(reason) = outcome else {
-            self.plan.stop.retain(|stop| stop.job != job.id);
+            if source == Source::Evicted {
+                self.plan.stop.retain(|stop| stop.job != job.id);
+            }
             if self.keeps_book() {
                 self.started.push(rank);
             }
@@ -174,6 +209,7 @@ impl<'a> Walk<'a> {
                 }
                 self.advance(class);
             } else if !alike {
+                self.leave_out_longer(class, job);
                 self.advance(class);
             }
         }
@@ -291,11 +327,21 @@ impl<'a> Walk<'a> {
         order.tenant_rank(job, self.extra(job.spec.tenant), self.view)
     }
 
+    /// Those of a class who run no shorter than one who would delay somebody would do so too.
+    fn leave_out_longer(&mut self, class: usize, job: &Job) {
+        let Some(longest) = self.longest_out_of_the_way(job) else { return };
+        let walk = &mut self.classes[class];
+        let Some(current) = walk.current else { return };
+        let short = self.pipe.queue.short_after(walk.class, current, longest);
+        walk.seats = Seats::Short(short.into_iter());
+    }
+
     /// The next job of a class becomes a candidate.
     fn advance(&mut self, class: usize) {
         while let Some(seat) = self.classes[class].next() {
             let rank = seat.rank(0, self.view.now());
-            if self.started.iter().any(|started| started.job == rank.job) {
+            // Where the queue is walked once more, some of it has been started before.
+            if self.planned.contains_key(&rank.job) {
                 continue;
             }
             let tenant = self.tenant_rank(self.view.job(rank.job));

@@ -1,6 +1,7 @@
 //! Everything the engine knows, kept up to date event by event. Nothing here is computed anew for
 //! a decision, and nothing is copied.
 
+mod clearing;
 mod job;
 mod table;
 mod tenants;
@@ -11,11 +12,13 @@ pub use table::JobTable;
 pub use tenants::{TenantUse, Tenants};
 pub use touched::Touched;
 
+use clearing::Clearing;
+
 use crate::fleet::{Draft, Fleet, Grip};
 use crate::rules::Rules;
 use heeler_model::{
-    Assignment, Cluster, Demand, Generation, JobId, JobSpec, KindSet, NodeId, Placement, Reason,
-    Reservation, Tier, Time, Transition,
+    Assignment, Cluster, Demand, JobId, JobSpec, KindSet, NodeId, Placement, Reason, Reservation,
+    Tier, Time, Transition,
 };
 use smallvec::SmallVec;
 use std::cell::{Ref, RefCell};
@@ -38,7 +41,7 @@ pub struct State {
     ever: Vec<Result<(u32, KindSet), Reason>>,
     classes: BTreeMap<Demand, DemandId>,
     /// GPUs that jobs told to stop have not given back yet.
-    pub(crate) clearing: BTreeMap<JobId, (Placement, Generation)>,
+    pub(crate) clearing: Clearing,
     /// Jobs promised GPUs that are being cleared.
     pub(crate) held: BTreeMap<JobId, Transition>,
     /// Jobs that have or are promised GPUs of each node.
@@ -67,7 +70,7 @@ impl State {
             demands: Vec::new(),
             ever: Vec::new(),
             classes: BTreeMap::new(),
-            clearing: BTreeMap::new(),
+            clearing: Clearing::default(),
             held: BTreeMap::new(),
             followers: BTreeMap::new(),
             reservations: Vec::new(),
@@ -272,7 +275,7 @@ impl State {
         match job.phase {
             Phase::Running => {
                 job.settle(now, &assignment);
-                self.clearing.insert(id, (assignment.placement, job.generation));
+                self.clearing.insert(id, assignment.placement, job.generation);
                 job.phase = Phase::Stopping;
             }
             // It was only promised GPUs; nothing has to be stopped.
@@ -330,13 +333,13 @@ impl State {
 
     /// Whether the GPUs a job is promised are clear.
     pub(crate) fn is_clear(&self, placement: &Placement) -> bool {
-        self.clearing.is_empty() || !self.clearing.values().any(|(other, _)| other.meets(placement))
+        self.clearing.is_empty() || self.clearing.first_on(placement).is_none()
     }
 
     /// The job that keeps another from the GPUs it is promised.
     pub fn clearing_for(&self, id: JobId) -> Option<JobId> {
         let wanted = &self.jobs.get(id)?.assignment.as_ref()?.placement;
-        self.clearing.iter().find(|(_, (other, _))| other.meets(wanted)).map(|(job, _)| *job)
+        self.clearing.first_on(wanted)
     }
 
     /// A node comes or goes.

@@ -2,7 +2,7 @@
 //! its remaining time falls at a steady rate, so the order keeps itself.
 
 use heeler_engine::{Job, Key, Line, Note, Order, Predict, View};
-use heeler_model::JobId;
+use heeler_model::{JobId, Time};
 use serde_json::Value;
 
 /// What is compared.
@@ -53,10 +53,17 @@ impl Order for Shortest {
         let Some(micros) = self.weight(job, view) else {
             return Line { key: Key::of(LAST), slope: 0 };
         };
-        let falls = job.is_running() && self.weigh != Weigh::Whole;
+        let works = job.is_running() && job.progress.from <= view.now();
+        let falls = works && self.weigh != Weigh::Whole;
         let pace = if falls { job.progress.pace / job.spec.nominal_pace } else { 0.0 };
         let major = ((micros * gpus * PARTS) as i64).min(LAST);
         Line { key: Key::of(major), slope: -(pace * gpus * PARTS).round() as i64 }
+    }
+
+    /// While it starts, a job has as much to go as before.
+    fn bends(&self, job: &Job, view: &View) -> Option<Time> {
+        let starts = job.is_running() && job.progress.from > view.now();
+        (starts && self.weigh != Weigh::Whole).then_some(job.progress.from)
     }
 
     fn observe(&mut self, note: &Note, view: &View) -> Vec<JobId> {

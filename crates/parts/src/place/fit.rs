@@ -50,7 +50,9 @@ impl Place for Fit {
     }
 
     fn needs(&self, want: &Want, fleet: &Fleet) -> Needs {
-        if self.relax || !want.demand.share.is_whole() || want.gpus == 0 {
+        // A part of one GPU may be had on one that is shared; several are had on unused ones.
+        let part = want.gpus == 1 && !want.demand.share.is_whole();
+        if self.relax || part || want.gpus == 0 {
             return Needs::Count;
         }
         let kinds = want.demand.kinds.iter(fleet.cluster().kinds.len());

@@ -1,0 +1,81 @@
+//! Clusters, jobs and simulations to measure with: generated, so that everybody has the same.
+
+use anyhow::{Context, Result};
+use heeler_model::Cluster;
+use heeler_recipes::Card;
+use heeler_sim::Simulation;
+use heeler_sim::workload::{Arrivals, Generator, GeneratorOptions, Shape, TraceJob, Workload};
+use heeler_sim::world::{World, WorldCard};
+use std::sync::Arc;
+
+/// Nodes of eight GPUs: about as many GPUs as Philly had.
+pub(super) const PHILLY_NODES: u32 = 313;
+
+const GPUS_PER_NODE: u32 = 8;
+const SEED: u64 = 1;
+
+/// A cluster and the jobs to come.
+pub(super) struct Setup {
+    /// The cluster, with the tenants of the jobs.
+    pub(super) cluster: Arc<Cluster>,
+    /// The jobs, made one by one.
+    pub(super) generator: Generator,
+}
+
+/// So many jobs like Philly's on so many nodes.
+pub(super) fn philly(nodes: u32, jobs: usize, load: f64) -> Result<Setup> {
+    let mut cluster = Cluster::uniform(nodes, GPUS_PER_NODE);
+    let gpus = cluster.gpus();
+    let shape = Shape::Philly;
+    let options =
+        GeneratorOptions { shape, jobs, load, gpus, seed: SEED, ..GeneratorOptions::default() };
+    let mut generator = Generator::new(&options)?;
+    generator.add_tenants_to(&mut cluster);
+    // Recipes with quotas need some: every tenant may claim an equal part.
+    let quota = gpus / cluster.tenants.len() as u32;
+    for tenant in &mut cluster.tenants {
+        tenant.quota = Some(quota);
+    }
+    Ok(Setup { cluster: Arc::new(cluster), generator })
+}
+
+impl Setup {
+    /// The next so many jobs, in memory.
+    pub(super) fn take(&mut self, jobs: usize) -> Vec<TraceJob> {
+        std::iter::from_fn(|| self.generator.next_job()).take(jobs).collect()
+    }
+
+    /// All jobs, in memory, so that making them is not part of what is measured.
+    pub(super) fn in_memory(mut self) -> (Arc<Cluster>, Workload) {
+        let jobs = self.take(usize::MAX);
+        (self.cluster, Workload::new(jobs))
+    }
+}
+
+/// A built-in recipe.
+pub(super) fn recipe(name: &str) -> Result<Card> {
+    let card = heeler_recipes::find(name).with_context(|| format!("no recipe `{name}`"))?;
+    Ok(Card::read(card.text, card.name)?)
+}
+
+/// The recipes that decide job by job. Those that share out time in rounds need jobs of which it
+/// is known how fast they run on each kind of GPU, and a world that runs the rounds.
+pub(super) fn recipes() -> Result<Vec<Card>> {
+    let cards = heeler_recipes::all().iter().map(|card| recipe(card.name));
+    let cards: Result<Vec<Card>> = cards.collect();
+    Ok(cards?.into_iter().filter(|card| card.policy.is_some()).collect())
+}
+
+/// The world without costs and failures.
+pub(super) fn plain() -> World {
+    WorldCard::find("plain").expect("the plain world is built in").world()
+}
+
+/// A simulation in the plain world.
+pub(super) fn simulation(
+    card: &Card,
+    cluster: &Arc<Cluster>,
+    jobs: Box<dyn Arrivals>,
+) -> Simulation {
+    Simulation::of_recipe(card, plain(), cluster.clone(), jobs, SEED)
+}
