@@ -25,7 +25,7 @@ pub use checker::{Fault, check};
 pub use differ::{Change, Gain, diff};
 pub use engine::{Engine, Report, Step};
 pub use explain::{Edit, Verdict};
-pub use fleet::{Draft, Fleet, Grip, NodeSet, Pick, Savepoint};
+pub use fleet::{Beside, Draft, Fleet, Grip, NodeSet, Pick, Savepoint};
 pub use pipeline::{Cadence, Fit, Parts, Pipeline, Preempt};
 pub use rules::{Crossing, RoundClock, Rules, Ties};
 pub use snapshot::Snapshot;

@@ -1,10 +1,12 @@
 //! What is free: GPUs by node and kind, CPUs, memory and fractions of GPUs, with the indexes that
 //! let a placement find a node without looking at all of them.
 
+mod beside;
 mod draft;
 mod nodeset;
 mod search;
 
+pub use beside::Beside;
 pub use draft::{Draft, Savepoint};
 pub use nodeset::NodeSet;
 pub use search::Pick;

@@ -3,17 +3,23 @@
 
 use super::walk::Walk;
 use super::{Fit, Preempt};
-use crate::fleet::Grip;
+use crate::fleet::{Beside, Grip};
 use crate::state::Job;
 use crate::traits::{Want, Wants};
-use heeler_model::{JobId, Milli, Placement, Reason, Reservation, Slots, Span, TenantId, Time};
+use heeler_model::{
+    Assignment, JobId, Milli, NodeId, Placement, Reason, Reservation, Slots, Span, TenantId, Time,
+};
 use std::collections::BTreeMap;
 
-/// What the tenants of a job with a reservation will have left of their limits when it starts.
+/// What is left when a job with a reservation starts.
 pub(super) struct Slack {
     job: JobId,
     starts: Time,
+    until: Time,
+    /// Of its tenants' limits.
     left: BTreeMap<TenantId, i64>,
+    /// Of its nodes, beside the GPUs.
+    beside: BTreeMap<NodeId, Beside>,
 }
 
 /// Takes whole GPUs out of sight while others are placed.
@@ -93,8 +99,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// A job that starts takes its part of what reserved jobs' tenants have left.
-    pub(super) fn take_slack(&mut self, job: &Job, milli: i64) {
+    /// A job that starts takes its part of what will be left when reserved jobs start.
+    pub(super) fn take_slack(&mut self, job: &Job, on: &Assignment, grip: Grip) {
         if self.slacks.is_empty() {
             return;
         }
@@ -102,14 +108,24 @@ impl<'a> Walk<'a> {
         for slack in self.slacks.iter_mut().filter(|slack| slack.starts < until) {
             for tenant in self.view.tenants().lineage(job.spec.tenant) {
                 if let Some(left) = slack.left.get_mut(&tenant) {
-                    *left -= milli;
+                    *left -= on.milli() as i64;
                 }
             }
+            slack.take_beside(&on.placement, grip);
         }
     }
 
-    /// Claim what is free of the GPUs reserved at some time in `from..until`.
+    /// Claim what is free of the GPUs reserved at some time in `from..until`, and what has to be
+    /// kept free beside them.
     fn hide_reserved(&mut self, from: Time, until: Time) {
+        for slack in self.slacks.iter().filter(|s| s.starts < until && from < s.until) {
+            for (node, beside) in &slack.beside {
+                if self.draft.is_up(*node) {
+                    let kept = self.draft.left_beside(*node).beyond(*beside);
+                    self.draft.claim(&Placement::on(*node, Slots::default()), kept);
+                }
+            }
+        }
         for (node, slots) in self.calendar.taken(from, until) {
             if !self.draft.is_up(node) {
                 continue;
@@ -136,6 +152,11 @@ impl<'a> Walk<'a> {
         let found = self.first_start(job, want);
         self.draft.back_to(savepoint);
         if let Some((reservation, slack)) = found {
+            let grip = Grip::from(&want.demand);
+            let during = reservation.from..reservation.until;
+            for other in self.slacks.iter_mut().filter(|other| during.contains(&other.starts)) {
+                other.take_beside(&reservation.placement, grip);
+            }
             self.calendar.reserve(reservation);
             self.slacks.push(slack);
         }
@@ -172,11 +193,15 @@ impl<'a> Walk<'a> {
                 Some(placement) => Ok(placement.clone()),
                 None => self.pipe.parts.place.place(want, &self.draft, self.view),
             };
+            let nodes = placed.iter().flat_map(|placement| placement.slices());
+            let beside =
+                nodes.map(|slice| (slice.node, self.draft.left_beside(slice.node))).collect();
             self.draft.back_to(inner);
             if let Ok(placement) = placed {
                 let from = end.max(self.now());
                 let until = from + length;
-                let slack = Slack { job: job.id, starts: from, left };
+                let mut slack = Slack { job: job.id, starts: from, until, left, beside };
+                slack.take_beside(&placement, grip);
                 return Some((Reservation { job: job.id, from, until, placement }, slack));
             }
         }
@@ -215,6 +240,16 @@ impl<'a> Walk<'a> {
         });
         let reserved = self.calendar.ends_after(self.now()).map(|time| (time, None));
         planned.chain(reserved).collect()
+    }
+}
+
+impl Slack {
+    fn take_beside(&mut self, placement: &Placement, grip: Grip) {
+        for slice in placement.slices() {
+            if let Some(beside) = self.beside.get_mut(&slice.node) {
+                beside.take(*slice, grip);
+            }
+        }
     }
 }
 

@@ -274,7 +274,7 @@ impl<'a> Walk<'a> {
             door.entered(job, milli);
         }
         self.count(job, milli as i64);
-        self.take_slack(job, milli as i64);
+        self.take_slack(job, &assignment, grip);
         // A job that was stopped a moment ago may simply get its old place back.
         if job.assignment.as_ref() != Some(&assignment) {
             let lease = self.pipe.parts.preempt.lease();
