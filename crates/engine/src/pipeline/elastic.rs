@@ -12,7 +12,7 @@ impl<'a> Walk<'a> {
         if self.draft.free_of(heeler_model::KindSet::ANY) == 0 {
             return;
         }
-        let running = pipe.queue.running_last_first(self.now(), |_| true);
+        let running = pipe.queue.running_last_first(self.now(), |group| !group.fixed);
         let mut ids: Vec<JobId> = running.map(|rank| rank.job).collect();
         ids.reverse();
         ids.retain(|id| !self.planned.contains_key(id));

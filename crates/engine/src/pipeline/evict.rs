@@ -228,7 +228,10 @@ impl<'a> Walk<'a> {
         }
         let over = |tenant: TenantId| from != From::OverQuota || self.excess(tenant) > 0;
         let pipe = self.pipe;
-        let others = pipe.queue.running_last_first(self.now(), |group| over(group.tenant));
+        let resizes = |fixed: bool| from != From::Large || !fixed;
+        let others = pipe
+            .queue
+            .running_last_first(self.now(), |group| over(group.tenant) && resizes(group.fixed));
         let others = others.take(super::behind::LOOKED_AT_MAX);
         if from == From::Large {
             // Those who start in this plan can start smaller.

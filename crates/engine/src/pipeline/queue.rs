@@ -70,6 +70,8 @@ pub(super) struct Group {
     pub tenant: TenantId,
     /// How fast their keys change.
     pub slope: i64,
+    /// Whether they run on as many GPUs as they asked for or not at all.
+    pub fixed: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -139,7 +141,9 @@ impl Queue {
     ) -> bool {
         let was_running = self.remove(jobs, job.id);
         let seat = Seat::new(job, line, now);
-        let group = Group { tenant, slope: line.slope };
+        let sizes = &job.spec.demand.sizes;
+        let fixed = sizes.min == sizes.asked && sizes.max == sizes.asked;
+        let group = Group { tenant, slope: line.slope, fixed };
         self.running.entry(group).or_default().insert(seat);
         self.sit(jobs, job.id, Spot::Running { group, seat });
         was_running

@@ -42,7 +42,7 @@ fn child(jobs: usize, named: bool) -> Result<f64> {
 
 /// The other side: simulate, and print the most memory that was used.
 pub(super) fn run_child(jobs: usize, named: bool) -> Result<()> {
-    let setup = setup::philly(setup::PHILLY_NODES, jobs, LOAD)?;
+    let setup = setup::philly(setup::PHILLY_NODES, jobs, LOAD, None)?;
     // One by one, so that the jobs to come are not counted.
     let arrivals: Box<dyn Arrivals> = match named {
         true => Box::new(Named { generator: setup.generator, number: 0 }),

@@ -24,7 +24,7 @@ const DOUBLING_TARGET: f64 = 2.2;
 pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
     let jobs = scope.of(JOBS);
     step(&format!("million: making {jobs} jobs"));
-    let (cluster, workload) = setup::philly(setup::PHILLY_NODES, jobs, LOAD)?.in_memory();
+    let (cluster, workload) = setup::philly(setup::PHILLY_NODES, jobs, LOAD, None)?.in_memory();
     let mut figures = Vec::new();
     for (name, target) in TARGETS.into_iter().filter(|(name, _)| scope.has(name)) {
         let card = setup::recipe(name)?;
@@ -51,8 +51,8 @@ pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
 pub(super) fn measure_doubling(scope: &Scope) -> Result<Vec<Figure>> {
     let jobs = scope.of(JOBS);
     step(&format!("doubling: making {} and {jobs} jobs", jobs / 2));
-    let (cluster, half) = setup::philly(setup::PHILLY_NODES, jobs / 2, LOAD)?.in_memory();
-    let (_, whole) = setup::philly(setup::PHILLY_NODES, jobs, LOAD)?.in_memory();
+    let (cluster, half) = setup::philly(setup::PHILLY_NODES, jobs / 2, LOAD, None)?.in_memory();
+    let (_, whole) = setup::philly(setup::PHILLY_NODES, jobs, LOAD, None)?.in_memory();
     let mut figures = Vec::new();
     for (name, _) in TARGETS.into_iter().filter(|(name, _)| scope.has(name)) {
         let card = setup::recipe(name)?;

@@ -78,9 +78,9 @@ struct Scope {
 }
 
 impl Scope {
-    /// How many jobs to measure with.
-    fn of(&self, jobs: usize) -> usize {
-        if self.quick { jobs / 10 } else { jobs }
+    /// How many jobs to measure with, or on how many nodes.
+    fn of(&self, count: usize) -> usize {
+        if self.quick { count / 10 } else { count }
     }
 
     /// Whether a recipe is to be measured.

@@ -8,10 +8,10 @@ use heeler_sim::workload::{Arrivals, Generator, GeneratorOptions, Shape, TraceJo
 use heeler_sim::world::{World, WorldCard};
 use std::sync::Arc;
 
-/// Nodes of eight GPUs: about as many GPUs as Philly had.
-pub(super) const PHILLY_NODES: u32 = 313;
+/// With eight GPUs each they have about as many as Philly had.
+pub(super) const PHILLY_NODES: usize = 313;
 
-const GPUS_PER_NODE: u32 = 8;
+pub(super) const GPUS_PER_NODE: u32 = 8;
 const SEED: u64 = 1;
 
 /// A cluster and the jobs to come.
@@ -22,13 +22,20 @@ pub(super) struct Setup {
     pub(super) generator: Generator,
 }
 
-/// So many jobs like Philly's on so many nodes.
-pub(super) fn philly(nodes: u32, jobs: usize, load: f64) -> Result<Setup> {
-    let mut cluster = Cluster::uniform(nodes, GPUS_PER_NODE);
+/// So many jobs like Philly's on so many nodes of eight GPUs, by so many tenants; as many as Philly
+/// had, if not given.
+pub(super) fn philly(
+    nodes: usize,
+    jobs: usize,
+    load: f64,
+    tenants: Option<usize>,
+) -> Result<Setup> {
+    let mut cluster = Cluster::uniform(nodes as u32, GPUS_PER_NODE);
     let gpus = cluster.gpus();
     let shape = Shape::Philly;
-    let options =
-        GeneratorOptions { shape, jobs, load, gpus, seed: SEED, ..GeneratorOptions::default() };
+    let seed = SEED;
+    let fixed = GeneratorOptions::default();
+    let options = GeneratorOptions { shape, jobs, load, gpus, seed, tenants, ..fixed };
     let mut generator = Generator::new(&options)?;
     generator.add_tenants_to(&mut cluster);
     // Recipes with quotas need some: every tenant may claim an equal part.

@@ -14,8 +14,11 @@ const FEW: usize = 1_000;
 const MANY: usize = 100_000;
 /// The cluster runs fewer jobs at a time than wait in either queue, so that a recipe that lets jobs
 /// take turns has the same to do in both.
-const NODES: u32 = 64;
-const GPUS: usize = 8 * NODES as usize;
+const NODES: usize = 64;
+const GPUS: usize = setup::GPUS_PER_NODE as usize * NODES;
+/// Every kind of job is looked at once, and with many tenants the short queue would not have all
+/// kinds that the long one has.
+const TENANTS: usize = 4;
 /// Jobs that come, and jobs that end, while the clock runs.
 const PAIRS: usize = 1_000;
 const ROUNDS: usize = 3;
@@ -47,7 +50,7 @@ pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
 /// CPU seconds for each decision, while about so many wait.
 fn cost(card: &Card, waiting: usize) -> Result<f64> {
     let first = waiting + GPUS;
-    let mut setup = setup::philly(NODES, first + PAIRS, 1.0)?;
+    let mut setup = setup::philly(NODES, first + PAIRS, 1.0, Some(TENANTS))?;
     let gap = Span::from_secs_f64(setup.generator.gpu_seconds_per_job() / GPUS as f64);
     let specs = |jobs: Vec<_>| jobs.into_iter().map(|job: heeler_sim::workload::TraceJob| job.spec);
     let engine = Engine::new(setup.cluster.clone(), card.build(), setup::plain().rules, 0);
