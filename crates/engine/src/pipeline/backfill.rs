@@ -193,7 +193,7 @@ impl<'a> Walk<'a> {
                 Some(placement) => Ok(placement.clone()),
                 None => self.pipe.parts.place.place(want, &self.draft, self.view),
             };
-            let nodes = placed.iter().flat_map(|placement| placement.slices());
+            let nodes = placed.iter().flat_map(Placement::slices);
             let beside =
                 nodes.map(|slice| (slice.node, self.draft.left_beside(slice.node))).collect();
             self.draft.back_to(inner);
