@@ -10,7 +10,7 @@ use clap::Args;
 use heeler_model::Cluster;
 use heeler_sim::Simulation;
 use heeler_sim::workload::{Arrivals, Cut, Generator, Shape, Trace, cut, describe, read};
-use heeler_sim::world::WorldCard;
+use heeler_sim::world::{PaceTable, World, WorldCard};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -32,6 +32,9 @@ pub(crate) struct SettingArguments {
     /// each kind), or a .toml or .csv file
     #[arg(long, short, value_name = "CLUSTER", default_value = "16x8")]
     cluster: String,
+    /// Measured rates: a CSV table with the columns model, kind, gpus, rate and perhaps nodes
+    #[arg(long, value_name = "FILE")]
+    rates: Option<PathBuf>,
     #[command(flatten)]
     world: WorldArguments,
     #[command(flatten)]
@@ -71,7 +74,7 @@ pub(crate) struct Setting {
 /// The jobs, cluster and world of one simulation.
 pub(crate) struct Scene {
     cluster: Arc<Cluster>,
-    world: WorldCard,
+    world: World,
     arrivals: Box<dyn Arrivals>,
     seed: u64,
 }
@@ -109,18 +112,27 @@ impl Setting {
     /// The jobs of a seed at a load.
     pub(crate) fn scene(&self, load: Option<f64>, seed: u64) -> Result<Scene> {
         let mut cluster = self.cluster.clone();
+        let models;
         let arrivals: Box<dyn Arrivals> = match &self.source {
-            Source::Trace(trace) => Box::new(self.at_load(trace, load)?.workload),
+            Source::Trace(trace) => {
+                models = trace.models.clone();
+                Box::new(self.at_load(trace, load)?.workload)
+            }
             Source::Shape(shape) => {
                 let load = load.unwrap_or(LOAD);
                 let gpus = cluster.gpus();
                 let options = self.arguments.generated.options(*shape, gpus, load, seed);
                 let mut generator = Generator::new(&options)?;
                 generator.add_tenants_to(&mut cluster);
+                models = generator.models().clone();
                 Box::new(generator)
             }
         };
-        Ok(Scene { cluster: Arc::new(cluster), world: self.world.clone(), arrivals, seed })
+        let mut world = self.world.world();
+        if let Some(path) = &self.arguments.rates {
+            world.pace.table = Some(Arc::new(PaceTable::read(path, &models, &cluster)?));
+        }
+        Ok(Scene { cluster: Arc::new(cluster), world, arrivals, seed })
     }
 
     /// The trace with its submissions closer together or further apart, so that it is that load.
@@ -172,7 +184,7 @@ impl Scene {
     /// A simulation of a recipe at time zero.
     pub(crate) fn simulate(&self, choice: &Choice) -> Simulation {
         let (cluster, arrivals) = (self.cluster.clone(), self.arrivals.fork());
-        Simulation::of_recipe(&choice.card, self.world.world(), cluster, arrivals, self.seed)
+        Simulation::of_recipe(&choice.card, self.world.clone(), cluster, arrivals, self.seed)
     }
 
     /// How many jobs there are.

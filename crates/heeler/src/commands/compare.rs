@@ -342,7 +342,7 @@ fn write_runs(out: &mut dyn Write, plan: &Plan, results: &Results) -> std::io::R
         for (choice, summaries) in plan.choices.iter().zip(by_choice) {
             for (seed, s) in plan.seeds.iter().zip(summaries) {
                 let load = load.map_or(String::new(), |load| load.to_string());
-                let label = quoted(&choice.label);
+                let label = show::csv_field(&choice.label);
                 let (fair, hours, again) = (&s.fairness.isolated, &s.gpu_hours, &s.restarts);
                 write!(out, "{label},{load},{seed},{},{},", s.jobs.submitted, s.jobs.finished)?;
                 let (completion, waiting) = (&s.completion_s, &s.waiting_s);
@@ -357,12 +357,4 @@ fn write_runs(out: &mut dyn Write, plan: &Plan, results: &Results) -> std::io::R
         }
     }
     Ok(())
-}
-
-/// A CSV field, in quotes if it needs them.
-fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_string(),
-    }
 }

@@ -48,6 +48,9 @@ pub(crate) struct Sim {
     /// Print JSON for programs
     #[arg(long)]
     json: bool,
+    /// Print the metrics as CSV: one line each
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
 }
 
 #[derive(Serialize)]
@@ -93,6 +96,11 @@ impl Sim {
                 },
             );
         }
+        if self.csv {
+            let mut text = String::from("metric,value\n");
+            flatten("", &serde_json::to_value(&summary)?, &mut text);
+            return show::print(&text);
+        }
         let mut text = format!("{} · {}\n\n", choice.label, show::facts_line(&facts));
         text.push_str(&show::summary(&summary));
         if self.groups {
@@ -124,6 +132,27 @@ pub(crate) fn simulate(
         None => simulation.run_watched(10_000, look),
     }
     simulation
+}
+
+/// A line for each number, named by the way to it: `completion_s.p99`, `tenants.vision.finished`.
+fn flatten(name: &str, value: &serde_json::Value, text: &mut String) {
+    let below = |key: &str| if name.is_empty() { key.into() } else { format!("{name}.{key}") };
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (key, value) in fields.iter().filter(|(key, _)| *key != "name") {
+                flatten(&below(key), value, text);
+            }
+        }
+        serde_json::Value::Array(groups) => {
+            for group in groups {
+                flatten(&below(group["name"].as_str().unwrap_or_default()), group, text);
+            }
+        }
+        number => {
+            let number = number.as_f64().map_or_else(|| number.to_string(), |n| n.to_string());
+            text.push_str(&format!("{},{number}\n", show::csv_field(name)));
+        }
+    }
 }
 
 fn agreement_text(agreement: &Agreement) -> String {

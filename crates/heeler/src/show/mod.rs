@@ -34,3 +34,11 @@ pub(crate) fn print_json(form: &str, value: &impl Serialize) -> anyhow::Result<(
     text.push('\n');
     print(&text)
 }
+
+/// A CSV field, in quotes if it needs them.
+pub(crate) fn csv_field(text: &str) -> String {
+    match text.contains([',', '"', '\n']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_string(),
+    }
+}

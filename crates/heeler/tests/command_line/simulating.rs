@@ -113,3 +113,35 @@ fn recipes_of_ones_own_run() {
     let ratio = recipes[1]["relative"]["mean"].as_f64().expect("a number");
     assert!((ratio - 240.0 / 380.0).abs() < 1e-9, "{ratio}");
 }
+
+#[test]
+fn measured_rates_decide_the_pace() {
+    let folder = Folder::new();
+    folder.write("t.csv", "id,submit_s,gpus,duration_s,model\na,0,4,100,bert\nb,0,4,100,other\n");
+    folder.write("r.csv", "model,kind,gpus,rate\nbert,v100,4,40\nbert,k80,4,10\nbert,v100,1,15\n");
+    let base = "sim --trace t.csv --recipe fifo --rates r.csv --jobs-out j.csv --cluster";
+    folder.run(&format!("{base} 2x4:k80")).good();
+    let jobs = folder.read("j.csv");
+    // On K80 the model is four times as slow as on V100, which suits it best and is as it asked.
+    assert!(jobs.contains("a,default,4,0,0,400,400,"), "{jobs}");
+    assert!(jobs.contains("b,default,4,0,0,100,100,"), "nothing was measured of it: {jobs}");
+    folder.write("r.csv", "model,kind,gpus,rate\nbert,k80,0,40\n");
+    let said = folder.run(&format!("{base} 2x4:k80")).mistake();
+    assert!(said.contains("r.csv:2: column 3 (`gpus`): expected a number above zero"), "{said}");
+    folder.write("r.csv", "model,kind,gpus,rate\ngpt,k80,4,40\n");
+    let said = folder.run(&format!("{base} 2x4:k80")).mistake();
+    assert!(said.contains("has no row for a model and kind that occur here"), "{said}");
+}
+
+#[test]
+fn metrics_are_also_csv() {
+    let folder = Folder::new();
+    folder.write("t.csv", TRACE);
+    let csv = folder.run("sim --trace t.csv --cluster 1x2 --csv").good();
+    assert!(csv.starts_with("metric,value\n"), "{csv}");
+    for line in
+        ["makespan_s,190", "jobs.finished,3", "tenants.default.finished,3", "sizes.2.finished,1"]
+    {
+        assert!(csv.lines().any(|own| own == line), "{line}: {csv}");
+    }
+}

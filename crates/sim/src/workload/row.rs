@@ -38,7 +38,7 @@ impl Header {
     }
 
     /// Refuse a table that lacks one of these columns.
-    pub(super) fn must_have(&self, names: &[&str]) -> Result<(), TraceError> {
+    pub(crate) fn must_have(&self, names: &[&str]) -> Result<(), TraceError> {
         match names.iter().find(|name| self.find(name).is_none()) {
             Some(name) => Err(self.no_column(name)),
             None => Ok(()),

@@ -4,12 +4,14 @@
 mod card;
 mod costs;
 mod failures;
+mod measured;
 mod pace;
 
 pub use card::{WorldCard, WorldError};
 pub use costs::{Cost, Costs};
 pub use failures::Failures;
-pub use pace::{PaceModel, PaceTable};
+pub use measured::PaceTable;
+pub use pace::PaceModel;
 
 use heeler_engine::Rules;
 use heeler_model::Span;

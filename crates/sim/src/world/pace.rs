@@ -2,9 +2,9 @@
 //! fitted to measurements of the same model if there are some, otherwise the nominal pace scaled by
 //! kind, size and spread.
 
-use heeler_model::{Assignment, Cluster, JobSpec, KindId, Milli, ModelId};
+use super::PaceTable;
+use heeler_model::{Assignment, Cluster, JobSpec, Milli};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How fast jobs run.
@@ -46,9 +46,9 @@ impl PaceModel {
         }
         let nodes = on.placement.nodes() as u32;
         if let Some(table) = &self.table
-            && let Some(rate) = table.rate(spec.model, kind, gpus, nodes)
+            && let Some(speed) = table.speed(spec.model, kind, gpus, nodes, asked)
         {
-            return rate / 1e6;
+            return spec.nominal_pace * speed;
         }
         let speed = cluster.kinds[kind.index()].speed;
         let speed = if speed == Milli::WHOLE { 1.0 } else { f64::from(speed.0) / 1000.0 };
@@ -70,61 +70,10 @@ impl PaceModel {
     }
 }
 
-/// A measured rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Measured {
-    gpus: u32,
-    nodes: u32,
-    rate: f64,
-}
-
-/// Measured rates by model and kind, units of work per second.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PaceTable {
-    rows: BTreeMap<(ModelId, KindId), Vec<Measured>>,
-}
-
-impl PaceTable {
-    /// Enter a measurement.
-    pub fn insert(&mut self, model: ModelId, kind: KindId, gpus: u32, nodes: u32, rate: f64) {
-        self.rows.entry((model, kind)).or_default().push(Measured { gpus, nodes, rate });
-    }
-
-    /// The rate of a model: as measured, or by a curve through what was.
-    pub fn rate(&self, model: ModelId, kind: KindId, gpus: u32, nodes: u32) -> Option<f64> {
-        let rows = self.rows.get(&(model, kind))?;
-        let exact = rows.iter().find(|row| row.gpus == gpus && row.nodes == nodes);
-        if let Some(row) = exact {
-            return Some(row.rate);
-        }
-        // On one node the network does not count; fit each side from its own measurements.
-        let same_side = |row: &&Measured| (row.nodes > 1) == (nodes > 1) && row.rate > 0.0;
-        let points: Vec<(f64, f64)> = rows
-            .iter()
-            .filter(same_side)
-            .map(|row| (f64::from(row.gpus).ln(), row.rate.ln()))
-            .collect();
-        let (intercept, slope) = fit_line(&points)?;
-        Some((intercept + slope * f64::from(gpus.max(1)).ln()).exp())
-    }
-}
-
-/// The straight line closest to some points, by least squares. Through a single point it has the
-/// slope one: twice the GPUs, twice the rate.
-fn fit_line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
-    let count = points.len() as f64;
-    let mean_x = points.iter().map(|(x, _)| x).sum::<f64>() / count;
-    let mean_y = points.iter().map(|(_, y)| y).sum::<f64>() / count;
-    let spread: f64 = points.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
-    let together: f64 = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
-    let slope = if spread > 0.0 { together / spread } else { 1.0 };
-    (!points.is_empty()).then_some((mean_y - slope * mean_x, slope))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heeler_model::{Demand, NodeId, Placement, Slice, Slots};
+    use heeler_model::{Demand, KindId, ModelId, NodeId, Placement, Slice, Slots};
     use smallvec::smallvec;
 
     fn on(nodes: &[(u32, u32)]) -> Assignment {
@@ -153,9 +102,10 @@ mod tests {
         table.insert(ModelId(0), KindId(0), 1, 1, 10.0);
         table.insert(ModelId(0), KindId(0), 4, 1, 20.0);
         model.table = Some(Arc::new(table));
-        assert_eq!(pace(&model, &spec, &on(&[(0, 4)])), 20.0 / 1e6, "measured");
-        let fitted = pace(&model, &spec, &on(&[(0, 2)])) * 1e6;
-        assert!((fitted - 200f64.sqrt()).abs() < 1e-9, "on the curve between: {fitted}");
+        assert_eq!(pace(&model, &spec, &on(&[(0, 4)])), 1.0, "measured, as it asked to run");
+        assert_eq!(pace(&model, &spec, &on(&[(0, 1)])), 0.5, "measured");
+        let fitted = pace(&model, &spec, &on(&[(0, 2)]));
+        assert!((fitted - 0.5f64.sqrt()).abs() < 1e-9, "on the curve between: {fitted}");
         assert_eq!(pace(&model, &spec, &on(&[(0, 2), (1, 2)])), 0.8, "not measured across nodes");
         spec.extras_mut().rates = vec![7.0];
         assert_eq!(pace(&model, &spec, &on(&[(0, 4)])), 7.0 / 1e6, "the job's own measurement");
