@@ -30,18 +30,35 @@ impl<'a> Walk<'a> {
         self.pipe.estimate(job, self.view)
     }
 
-    /// How long a job may run at most that is not in the way as this one of its class is. None
-    /// unless a longer one would surely be in the way, with nothing else coming of looking at it.
-    pub(super) fn longest_out_of_the_way(&self, job: &Job) -> Option<Span> {
+    /// How long a job of this one's class may run at most so as to be in nobody's way, now that
+    /// this one is. None unless a longer one would surely be in the way too, with nothing else
+    /// coming of looking at it.
+    pub(super) fn longest_out_of_the_way(&mut self, job: &Job) -> Option<Span> {
         let Fit::Backfill { depth } = self.pipe.parts.fit else { return None };
         let parts = &self.pipe.parts;
         let only_looks = self.calendar.len() >= depth as usize
             && parts.preempt == Preempt::Never
             && parts.resize.is_none();
+        if !only_looks {
+            return None;
+        }
+        // What is in the way changes only where a reservation begins: the later a job ends, the
+        // more there is.
         let until = self.now() + self.estimate(job);
         let starts = self.calendar.iter().map(|reservation| reservation.from);
-        let last = starts.filter(|from| *from < until).max()?;
-        only_looks.then(|| last.since(self.now()))
+        let mut starts: Vec<Time> = starts.filter(|from| *from < until).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        let wants = parts.allocate.wants(job, self.view);
+        let mut fits = |until| {
+            wants.iter().any(|want| {
+                let slack = self.leaves_slack(job, want, until);
+                slack.and_then(|()| self.place_until(want, until)).is_ok()
+            })
+        };
+        // Whoever ends before the first reservation is in nobody's way.
+        let later = starts.get(1..)?.partition_point(|until| fits(*until));
+        Some(starts[later].since(self.now()))
     }
 
     /// The GPUs a job was promised from now on, if it can have them. Others were promised theirs
@@ -70,10 +87,7 @@ impl<'a> Walk<'a> {
         let now = self.now();
         let until = now + self.estimate(job);
         self.leaves_slack(job, want, until)?;
-        let savepoint = self.draft.savepoint();
-        self.hide_reserved(now, until);
-        let found = self.pipe.parts.place.place(want, &self.draft, self.view);
-        self.draft.back_to(savepoint);
+        let found = self.place_until(want, until);
         let Err(reason) = found else { return found };
         // Would it have fitted, if nothing were reserved?
         let in_the_way = self.calendar.overlapping(now, until).next();
@@ -85,6 +99,15 @@ impl<'a> Walk<'a> {
             }),
             _ => Err(reason),
         }
+    }
+
+    /// Find a place where a job that ends at some time is in nobody's way.
+    fn place_until(&mut self, want: &Want, until: Time) -> Result<Placement, Reason> {
+        let savepoint = self.draft.savepoint();
+        self.hide_reserved(self.now(), until);
+        let found = self.pipe.parts.place.place(want, &self.draft, self.view);
+        self.draft.back_to(savepoint);
+        found
     }
 
     /// Whether a job leaves the tenants of reserved jobs enough of their limits.

@@ -12,9 +12,6 @@ const LOAD: f64 = 1.3;
 /// The fastest simulator that was published with a scheduler, in jobs per CPU second (Tiresias').
 const PUBLISHED_PER_S: f64 = 1_300.0;
 
-/// Makes a hundred reservations anew in every decision.
-const SLOW: &str = "fifo-conservative";
-
 /// Jobs per CPU second under every recipe.
 pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
     let jobs = scope.of(JOBS);
@@ -23,13 +20,7 @@ pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
     let (cluster, workload) =
         setup::philly(scope.of(setup::PHILLY_NODES), jobs, LOAD, None)?.in_memory();
     let mut figures = Vec::new();
-    for card in setup::recipes()?.into_iter().filter(|card| scope.has(&card.name)) {
-        if card.name == SLOW && scope.recipes.is_empty() {
-            step(&format!(
-                "overload: {SLOW} left out; it takes long and is measured with --recipe"
-            ));
-            continue;
-        }
+    for card in setup::recipes(scope)? {
         step(&format!("overload: {}", card.name));
         let mut simulation = setup::simulation(&card, &cluster, Box::new(workload.clone()));
         let ((), seconds) = timed(|| simulation.run());

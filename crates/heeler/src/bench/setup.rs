@@ -1,5 +1,6 @@
 //! Clusters, jobs and simulations to measure with: generated, so that everybody has the same.
 
+use super::{Scope, step};
 use anyhow::{Context, Result};
 use heeler_model::Cluster;
 use heeler_recipes::Card;
@@ -65,12 +66,24 @@ pub(super) fn recipe(name: &str) -> Result<Card> {
     Ok(Card::read(card.text, card.name)?)
 }
 
-/// The recipes that decide job by job. Those that share out time in rounds need jobs of which it
-/// is known how fast they run on each kind of GPU, and a world that runs the rounds.
-pub(super) fn recipes() -> Result<Vec<Card>> {
-    let cards = heeler_recipes::all().iter().map(|card| recipe(card.name));
-    let cards: Result<Vec<Card>> = cards.collect();
-    Ok(cards?.into_iter().filter(|card| card.policy.is_some()).collect())
+/// Makes up to a hundred reservations anew in every decision, and takes a thousand times as long as
+/// others; measured only by name.
+const SLOW: &str = "fifo-conservative";
+
+/// The recipes to go through: those that decide job by job. Those that share out time in rounds
+/// need jobs of which it is known how fast they run on each kind of GPU, and a world that runs the
+/// rounds.
+pub(super) fn recipes(scope: &Scope) -> Result<Vec<Card>> {
+    let mut cards = Vec::new();
+    for built_in in heeler_recipes::all().iter().filter(|card| scope.has(card.name)) {
+        let card = recipe(built_in.name)?;
+        if built_in.name == SLOW && scope.recipes.is_empty() {
+            step(&format!("{SLOW} is left out: it takes long; measure it with --recipe {SLOW}"));
+        } else if card.policy.is_some() {
+            cards.push(card);
+        }
+    }
+    Ok(cards)
 }
 
 /// The world without costs and failures.

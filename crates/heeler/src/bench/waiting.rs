@@ -30,7 +30,7 @@ const TARGET: f64 = 3.0;
 pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
     let (few, many) = (FEW, scope.of(MANY));
     let mut figures = Vec::new();
-    for card in setup::recipes()?.into_iter().filter(|card| scope.has(&card.name)) {
+    for card in setup::recipes(scope)? {
         step(&format!("waiting: {}", card.name));
         let (mut costs, mut ratios) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
