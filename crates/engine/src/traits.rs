@@ -120,7 +120,7 @@ pub trait Order: Send {
     }
 
     /// Ranks tenants before jobs: jobs of the tenant with the smaller number come first.
-    /// `extra_milli` is what this plan has given the tenant so far.
+    /// `extra_milli` is what this plan has given so far to the one who vouches for the tenant.
     fn tenant_rank(&self, _job: &Job, _extra_milli: i64, _view: &View) -> i64 {
         0
     }

@@ -56,6 +56,8 @@ pub enum Reason {
         need: u32,
         /// GPUs the tenant has left.
         left: u32,
+        /// GPUs the tenant can never go beyond.
+        limit: u32,
     },
     /// Jobs it must follow are not done.
     AfterJobs {

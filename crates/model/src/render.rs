@@ -65,7 +65,14 @@ fn never(reason: &Reason, names: &dyn Naming) -> Said {
 
 fn not_allowed(reason: &Reason, names: &dyn Naming) -> Said {
     match *reason {
-        Reason::OverLimit { tenant, need, left } => (
+        Reason::OverLimit { tenant, need, limit, .. } if need > limit => (
+            format!(
+                "it needs {need} GPUs, and tenant {} may never use more than {limit}",
+                names.tenant(tenant)
+            ),
+            Some(format!("ask for {limit} GPUs or fewer, or raise the limit")),
+        ),
+        Reason::OverLimit { tenant, need, left, .. } => (
             format!(
                 "it needs {need} GPUs, and tenant {} may use {left} more",
                 names.tenant(tenant)
@@ -90,8 +97,12 @@ fn not_allowed(reason: &Reason, names: &dyn Naming) -> Said {
 fn turn(reason: &Reason, names: &dyn Naming) -> Said {
     match *reason {
         Reason::ShareSpent { target, got } => (
-            format!("it has had {got} ‰ of the time it is due {target} ‰ of"),
-            Some("its turn comes again as others catch up".into()),
+            format!(
+                "its share of the time is {} %, and others have had less of theirs than it ({} %)",
+                decimal(target),
+                decimal(got)
+            ),
+            Some("its turn comes again as they catch up".into()),
         ),
         Reason::Behind { ahead, first } => (
             format!(
@@ -103,7 +114,10 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
         ),
         Reason::NotEnoughFree { need, free } => (
             format!("it needs {need} GPUs and {free} are free"),
-            (free > 0).then(|| format!("at {free} GPUs or fewer it might start now")),
+            (free > 0).then(|| match free {
+                1 => "with one GPU it might start now".into(),
+                free => format!("with {free} GPUs or fewer it might start now"),
+            }),
         ),
         Reason::Fragmented { need, free, largest } => (
             format!("it needs {need} GPUs together; {free} are free, at most {largest} together"),
@@ -125,4 +139,9 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
         Reason::Rearranged => ("it was stopped to run elsewhere or at another size".into(), None),
         _ => ("it is being saved so that another job can run".into(), None),
     }
+}
+
+/// Thousandths as percent.
+fn decimal(thousandths: u32) -> String {
+    format!("{}.{}", thousandths / 10, thousandths % 10)
 }

@@ -268,7 +268,14 @@ impl OrderCard {
             OrderCard::Sjf { predict }
             | OrderCard::Srtf { predict }
             | OrderCard::Srsf { predict } => Some(predict),
-            _ => None,
+            // Written out, so that whoever adds an order thinks of it.
+            OrderCard::Fifo
+            | OrderCard::Priority
+            | OrderCard::FewestGpus
+            | OrderCard::TenantShare
+            | OrderCard::Las { .. }
+            | OrderCard::Mlfq { .. }
+            | OrderCard::Gittins { .. } => None,
         }
     }
 }
@@ -322,7 +329,7 @@ impl PolicyCard {
             allocate,
             place: self.place.build(),
             resize,
-            predict: self.estimate.as_ref().map(PredictCard::build),
+            predict: self.estimate().map(PredictCard::build),
             fit,
             preempt: match self.preempt {
                 PreemptCard::Never => Preempt::Never,
@@ -336,9 +343,16 @@ impl PolicyCard {
         }))
     }
 
+    /// Who says how long jobs run, for reservations: without anybody there could be none.
+    fn estimate(&self) -> Option<&PredictCard> {
+        let reserves = matches!(self.fit, FitCard::Easy | FitCard::Conservative { .. });
+        let assumed = || self.order.predictor().unwrap_or(&PredictCard::Declared);
+        self.estimate.as_ref().or_else(|| reserves.then(assumed))
+    }
+
     /// Whether the recipe looks at what only a simulator knows.
     pub fn knows_the_truth(&self) -> bool {
-        let predictors = [self.order.predictor(), self.estimate.as_ref()];
+        let predictors = [self.order.predictor(), self.estimate()];
         predictors.into_iter().flatten().any(PredictCard::knows_the_truth)
     }
 }

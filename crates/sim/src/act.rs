@@ -81,7 +81,7 @@ impl Simulation {
             });
             record.done = record.safe + kept;
             record.useful_milli +=
-                (kept / record.pace.max(f64::MIN_POSITIVE)) as u64 * u64::from(record.milli);
+                kept / record.pace.max(f64::MIN_POSITIVE) * f64::from(record.milli);
             record.safe = record.done;
             record.losses += 1;
             let done = record.done;
@@ -154,9 +154,8 @@ impl Simulation {
             _ => self.world.costs.undo.of(gpus).micros() as f64 * record.pace,
         };
         record.useful_milli += record.useful_since_start(now);
-        record.useful_milli -= ((undone / record.pace.max(f64::MIN_POSITIVE)) as u64
-            * u64::from(record.milli))
-        .min(record.useful_milli);
+        let lost = undone / record.pace.max(f64::MIN_POSITIVE) * f64::from(record.milli);
+        record.useful_milli -= lost.min(record.useful_milli);
         // What is undone may be more than what was done: the job then owes work.
         record.done = record.done_at(now) - undone;
         record.safe = record.done;
@@ -185,7 +184,7 @@ impl Simulation {
                 continue;
             }
             let gained = at.since(record.from).saturating_sub(cost);
-            record.useful_milli += gained.micros() * u64::from(record.milli);
+            record.useful_milli += gained.micros() as f64 * f64::from(record.milli);
             record.done += gained.micros() as f64 * record.pace;
             record.from = at;
             record.stamp += 1;

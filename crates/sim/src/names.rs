@@ -33,11 +33,6 @@ impl JobNames {
         let mut jobs = (0..self.ends.len() as u32).map(JobId);
         jobs.find(|job| self.get(*job) == Some(name))
     }
-
-    /// Whether no job has a name.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
 }
 
 #[cfg(test)]
@@ -47,7 +42,6 @@ mod tests {
     #[test]
     fn names_are_found_and_told_apart() {
         let mut names = JobNames::default();
-        assert!(names.is_empty());
         names.push(JobId(1), "b");
         names.push(JobId(2), "bc");
         names.push(JobId(5), "b");

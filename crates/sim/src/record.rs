@@ -40,9 +40,9 @@ pub struct Record {
     /// Since when it has what it has.
     pub held_since: Time,
     /// GPU time held, thousandths of a GPU × microseconds.
-    pub held_milli: u64,
+    pub held_milli: f64,
     /// Of that, time at which it made progress that it kept.
-    pub useful_milli: u64,
+    pub useful_milli: f64,
     /// Equal-share time of the cluster when it was submitted, and over its life in the end.
     pub equal_share: f64,
     /// Job-seconds of the cluster when it was submitted, and over its life in the end.
@@ -87,19 +87,25 @@ impl Record {
     }
 
     /// GPU time held by a time, thousandths of a GPU × microseconds.
-    pub fn held_milli_at(&self, at: Time) -> u64 {
-        self.held_milli + u64::from(self.milli) * at.since(self.held_since).micros()
+    pub fn held_milli_at(&self, at: Time) -> f64 {
+        self.held_milli + f64::from(self.milli) * at.since(self.held_since).micros() as f64
     }
 
     /// Of that, time at which it made progress that it has not lost.
-    pub fn useful_milli_at(&self, at: Time) -> u64 {
+    pub fn useful_milli_at(&self, at: Time) -> f64 {
         let works = self.milli > 0 && self.pace > 0.0;
-        self.useful_milli + if works { self.useful_since_start(at) } else { 0 }
+        self.useful_milli + if works { self.useful_since_start(at) } else { 0.0 }
     }
 
     /// Useful GPU time of the present attempt by a time.
-    pub(crate) fn useful_since_start(&self, at: Time) -> u64 {
-        at.since(self.from).micros() * u64::from(self.milli)
+    pub(crate) fn useful_since_start(&self, at: Time) -> f64 {
+        at.since(self.from).micros() as f64 * f64::from(self.milli)
+    }
+
+    /// Time without any GPU by a time.
+    pub fn waited_by(&self, at: Time) -> Span {
+        let waits = self.milli == 0 && self.ended.is_none();
+        self.waited + if waits { at.since(self.held_since) } else { Span::ZERO }
     }
 
     /// When it will have done its work, if nothing changes: to the nearest microsecond.

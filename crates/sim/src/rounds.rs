@@ -116,7 +116,7 @@ impl Simulation {
             self.engine.observe(self.now, Event::Ran { job, kind, seconds });
             let record = &mut self.records[job];
             let rate = self.engine.state().job(job).spec.rates()[kind.index()];
-            record.useful_milli += (units / rate * 1e6) as u64 * u64::from(record.milli);
+            record.useful_milli += units / rate * 1e6 * f64::from(record.milli);
             record.done += units;
             if record.work - record.done <= 0.0 {
                 record.ended = Some(Time::from_secs_f64(finish_s));

@@ -307,7 +307,7 @@ impl Simulation {
 
     /// The job that the trace calls so, or that has this number.
     pub fn find(&self, name: &str) -> Option<JobId> {
-        let numbered = || name.parse().ok().map(JobId).filter(|_| self.names.is_empty());
+        let numbered = || name.parse().ok().map(JobId);
         let known = |job: &JobId| job.index() < self.records.all().len();
         self.names.find(name).or_else(numbered).filter(known)
     }

@@ -97,7 +97,8 @@ fn recipes(all: &Value) -> String {
     let mut text = heading("Recipes", "the cards in `recipes/`");
     text.push_str(
         "\nRows are those of the catalogue of published systems. \"Truth\" says whether a recipe \
-         is told how long\njobs really run, as only a simulator can; its knob `estimate` changes \
+         is told how long\njobs really run, as only a simulator can; its knob `predict` or \
+         `estimate` changes \
          that.\n\n| recipe | row | truth | what it does |\n|---|---|---|---|\n",
     );
     for recipe in list(all, "recipes") {

@@ -257,10 +257,11 @@ impl<'a> Walk<'a> {
     /// When GPUs come free that the queue does not know of: those of jobs that this plan starts,
     /// and those that are reserved.
     fn added_ends(&self) -> Vec<(Time, Option<JobId>)> {
-        let planned = self.plan.run.iter().map(|run| {
-            let job = self.view.state().job(run.job);
-            (self.now() + self.estimate(job), Some(run.job))
-        });
+        // Running jobs that this plan moves or resizes are known to the queue.
+        let starts = self.plan.run.iter().map(|run| self.view.state().job(run.job));
+        let planned = starts
+            .filter(|job| !job.is_placed())
+            .map(|job| (self.now() + self.estimate(job), Some(job.id)));
         let reserved = self.calendar.ends_after(self.now()).map(|time| (time, None));
         planned.chain(reserved).collect()
     }

@@ -29,13 +29,17 @@ impl<'a> Walk<'a> {
             let mut size = resize.grow(job, on.gpus(), free, self.view).filter(|_| !leased);
             while let Some(gpus) = size.filter(|gpus| *gpus > on.gpus()) {
                 let more = i64::from(gpus - on.gpus()) * i64::from(on.share.0);
-                let allowed = self.within_limits(job, more).is_ok();
+                let door = self.door.as_mut().map(|door| door.ask(job, more as u64).is_ok());
+                let allowed = self.within_limits(job, more).is_ok() && door.unwrap_or(true);
                 let grown = allowed.then(|| self.extended(&on.placement, job, gpus)).flatten();
                 let Some(placement) = grown else {
                     size = job.spec.demand.sizes.largest_up_to(gpus - 1);
                     continue;
                 };
                 self.count(job, more);
+                if let Some(door) = &mut self.door {
+                    door.entered(job, more as u64);
+                }
                 let assignment = Assignment { placement, share: on.share };
                 match planned {
                     Some(index) => self.plan.run[index].assignment = assignment,

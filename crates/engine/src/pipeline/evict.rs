@@ -9,7 +9,7 @@ use crate::fleet::Grip;
 use crate::state::Job;
 use crate::traits::{Needs, Want, Wants};
 use heeler_model::{
-    Assignment, Demand, JobId, KindId, KindSet, NodeId, Placement, Reason, Run, Stop, TenantId,
+    Assignment, Demand, JobId, KindId, KindSet, NodeId, Placement, Reason, Run, Stop,
 };
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ impl<'a> Walk<'a> {
             let Some(kind) = self.kind_under(self.view.state().job(other.job)) else { continue };
             let Some(index) = rooms.iter().position(|room| room.kind == kind) else { continue };
             let is_gone = gone.iter().any(|relief| relief.rank == other);
-            let relief = self.relief(other, from, &rooms).filter(|_| !is_gone);
+            let relief = self.relief(other, from).filter(|_| !is_gone);
             if let Some(relief) = relief {
                 rooms[index].add(relief, &self.draft);
             }
@@ -186,7 +186,7 @@ impl<'a> Walk<'a> {
                 let mut lineage = state.tenants().lineage(state.job(other.job).spec.tenant);
                 let counts = lineage.any(|t| t == tenant);
                 let fresh = gone.iter().all(|relief| relief.rank != other);
-                (counts && fresh).then(|| self.relief(other, from, &[])).flatten()
+                (counts && fresh).then(|| self.relief(other, from)).flatten()
             });
             let Some(relief) = next else {
                 for relief in gone.iter().rev() {
@@ -223,21 +223,19 @@ impl<'a> Walk<'a> {
 
     /// Running jobs from whom GPUs may be taken, last first.
     fn everybody(&self, from: From) -> Box<dyn Iterator<Item = Rank> + 'a> {
-        if let From::Behind(_) = from {
-            return Box::new(self.behind.borrow_mut().rest(self.pipe, self.now(), &self.planned));
+        match from {
+            From::Behind(_) => {
+                Box::new(self.behind.borrow_mut().rest(self.pipe, self.now(), &self.planned))
+            }
+            From::OverQuota => Box::new(self.lent().into_iter()),
+            From::Large => {
+                let pipe = self.pipe;
+                let others = pipe.queue.running_last_first(self.now(), |group| !group.fixed);
+                let others = others.take(super::behind::LOOKED_AT_MAX);
+                // Those who start in this plan can start smaller.
+                Box::new(self.started.clone().into_iter().rev().chain(others))
+            }
         }
-        let over = |tenant: TenantId| from != From::OverQuota || self.excess(tenant) > 0;
-        let pipe = self.pipe;
-        let resizes = |fixed: bool| from != From::Large || !fixed;
-        let others = pipe
-            .queue
-            .running_last_first(self.now(), |group| over(group.tenant) && resizes(group.fixed));
-        let others = others.take(super::behind::LOOKED_AT_MAX);
-        if from == From::Large {
-            // Those who start in this plan can start smaller.
-            return Box::new(self.started.clone().into_iter().rev().chain(others));
-        }
-        Box::new(others)
     }
 
     /// Running jobs on some nodes, last first.
@@ -252,7 +250,7 @@ impl<'a> Walk<'a> {
     }
 
     /// What a running job could give, if it may be disturbed at all.
-    fn relief(&self, other: Rank, from: From, rooms: &[Room<'a>]) -> Option<Relief<'a>> {
+    fn relief(&self, other: Rank, from: From) -> Option<Relief<'a>> {
         let job = self.view.state().job(other.job);
         let leased = job.lease.is_some_and(|until| until > self.now());
         let starts = !job.is_placed() && from == From::Large;
@@ -262,14 +260,7 @@ impl<'a> Walk<'a> {
         let old = self.placement_of(job)?;
         let new = match from {
             From::Behind(_) => None,
-            From::OverQuota => {
-                let tenant = job.spec.tenant;
-                let given = rooms.iter().filter_map(|room| room.given.get(&tenant)).sum();
-                if self.excess(tenant) <= given {
-                    return None;
-                }
-                None
-            }
+            From::OverQuota => None,
             From::Large => {
                 let resize = self.pipe.parts.resize.as_ref()?;
                 let size = resize.shrink(job, old.gpus(), self.view)?;
@@ -359,19 +350,6 @@ impl<'a> Walk<'a> {
         }
         self.start(job, want, fit);
         self.ask_again();
-    }
-
-    /// Thousandths of GPUs a tenant would use beyond its quota if this plan were carried out.
-    fn excess(&self, tenant: TenantId) -> i64 {
-        let Some(quota) = self.view.tenants().spec(tenant).quota else { return i64::MIN / 2 };
-        let used = self.view.tenants().usage(tenant).milli as i64 + self.extra(tenant);
-        used - i64::from(quota) * 1000
-    }
-
-    fn is_within_quota(&self, job: &Job, want: &Want) -> bool {
-        let need = want.milli();
-        let tenant = job.spec.tenant;
-        self.view.tenants().spec(tenant).quota.is_some() && self.excess(tenant) + need <= 0
     }
 
     /// What a job takes beside GPU slots.

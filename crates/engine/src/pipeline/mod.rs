@@ -5,6 +5,7 @@ mod backfill;
 mod behind;
 mod elastic;
 mod evict;
+mod lent;
 mod memo;
 mod parts;
 mod queue;

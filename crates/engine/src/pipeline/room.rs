@@ -8,7 +8,7 @@ use crate::fleet::{Draft, Grip};
 use crate::state::Job;
 use crate::traits::{Needs, Want};
 use crate::view::View;
-use heeler_model::{KindId, NodeId, Placement, Slice, TenantId};
+use heeler_model::{KindId, NodeId, Placement, Slice};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A job that gives way, and what it keeps.
@@ -28,8 +28,6 @@ pub(super) struct Room<'a> {
     /// Of which kind of GPU.
     pub(super) kind: KindId,
     reliefs: Vec<Relief<'a>>,
-    /// What they give, by tenant.
-    pub(super) given: BTreeMap<TenantId, i64>,
     /// How much of a GPU must be free before it counts, thousandths.
     enough_milli: u32,
     /// Thousandths that would come free of GPUs that are shared.
@@ -66,7 +64,6 @@ impl<'a> Room<'a> {
             want: *want,
             kind,
             reliefs: Vec::new(),
-            given: BTreeMap::new(),
             // Only a job that takes a part of a single GPU goes where others are.
             enough_milli: if want.gpus == 1 { want.demand.share.0 } else { 1000 },
             parts: BTreeMap::new(),
@@ -100,7 +97,6 @@ impl<'a> Room<'a> {
 
     /// Count what a job could give.
     pub(super) fn add(&mut self, relief: Relief<'a>, draft: &Draft) {
-        *self.given.entry(relief.job.spec.tenant).or_default() += relief.given();
         let mut helps = false;
         for slice in relief.old.slices() {
             let freed = self.freed(&relief, *slice, draft);

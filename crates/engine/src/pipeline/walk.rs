@@ -113,6 +113,16 @@ impl<'a> Walk<'a> {
         if self.pipe.queue.waiting() > 0 {
             self.walk();
         }
+        // Room that was made for one may do for another, who was looked at before and may make
+        // none of its own.
+        let mut stops = 0;
+        while matches!(self.pipe.parts.preempt, Preempt::Reclaim { .. })
+            && self.plan.stop.len() > stops
+        {
+            stops = self.plan.stop.len();
+            self.plan.wait.clear();
+            self.walk();
+        }
         // Where a move was spared, somebody may fit who did not before.
         for _ in 0..SPARED_MAX {
             if self.pipe.parts.preempt == Preempt::Never || !self.spare_moves() {
@@ -324,7 +334,9 @@ impl<'a> Walk<'a> {
         if !order.by_tenant() {
             return 0;
         }
-        order.tenant_rank(job, self.extra(job.spec.tenant), self.view)
+        let tenant = job.spec.tenant;
+        let tenant = self.view.tenants().guarantor(tenant).unwrap_or(tenant);
+        order.tenant_rank(job, self.extra(tenant), self.view)
     }
 
     /// Those of a class who run no shorter than one who would delay somebody would do so too.

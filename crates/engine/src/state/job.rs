@@ -147,7 +147,10 @@ impl Job {
     /// GPU time it has had by now, thousandths of a GPU × microseconds.
     pub fn attained_milli_at(&self, now: Time) -> u64 {
         match self.is_running() {
-            true => self.attained_milli + self.milli() * now.since(self.since).micros(),
+            true => {
+                let since = self.milli().saturating_mul(now.since(self.since).micros());
+                self.attained_milli.saturating_add(since)
+            }
             false => self.attained_milli,
         }
     }

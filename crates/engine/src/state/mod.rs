@@ -355,7 +355,8 @@ impl Job {
     pub(crate) fn settle(&mut self, now: Time, assignment: &Assignment) {
         let span = now.since(self.since);
         self.attained += span;
-        self.attained_milli += assignment.milli() * span.micros();
+        let served = assignment.milli().saturating_mul(span.micros());
+        self.attained_milli = self.attained_milli.saturating_add(served);
         self.progress.done = self.progress.done_at(now);
         self.progress.from = now;
         self.progress.pace = 0.0;

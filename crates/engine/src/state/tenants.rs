@@ -56,6 +56,12 @@ impl Tenants {
         std::iter::successors(Some(tenant), |t| self.specs[t.index()].parent)
     }
 
+    /// Who vouches for a tenant's GPUs: the innermost of those it is part of that has a quota. None
+    /// if nobody has: then all it uses is lent to it.
+    pub fn guarantor(&self, tenant: TenantId) -> Option<TenantId> {
+        self.lineage(tenant).find(|tenant| self.spec(*tenant).quota.is_some())
+    }
+
     /// Whether a tenant, and those it is part of, may use so many thousandths of GPUs more than
     /// `used` says of each; if not, whose limit is in the way and what is left of it.
     pub fn within_limits(
@@ -73,7 +79,7 @@ impl Tenants {
             if milli > left {
                 let (left, need) = ((left / 1000).max(0) as u32, milli.max(0) as u64);
                 let need = need.div_ceil(1000) as u32;
-                return Err(Reason::OverLimit { tenant, need, left });
+                return Err(Reason::OverLimit { tenant, need, left, limit });
             }
         }
         Ok(())

@@ -9,7 +9,7 @@ use anyhow::Result;
 use clap::Args;
 use heeler_model::Cluster;
 use heeler_sim::Simulation;
-use heeler_sim::workload::{Arrivals, Cut, Generator, Shape, Trace, cut, describe, read};
+use heeler_sim::workload::{Arrivals, Cut, Generator, Shape, Trace, TraceJob, cut, describe, read};
 use heeler_sim::world::{PaceTable, World, WorldCard};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use std::sync::Arc;
 const LOAD: f64 = 0.8;
 
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Jobs, cluster and world")]
 pub(crate) struct SettingArguments {
     /// The jobs: a trace in any format that `heeler trace formats` lists, packed (.gz) or not
     #[arg(long, short, value_name = "FILE", conflicts_with = "generate")]
@@ -48,7 +49,7 @@ pub(crate) struct SettingArguments {
 pub(crate) struct DrawArguments {
     /// GPU time that jobs ask for, relative to what the cluster has while they come [default: 0.8
     /// for generated jobs, as recorded for a trace]
-    #[arg(long, value_name = "X", value_parser = positive)]
+    #[arg(long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) load: Option<f64>,
     /// Where all random numbers begin
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -99,6 +100,14 @@ impl SettingArguments {
         }
         if self.first.is_some() {
             trace = cut(&trace, cluster, &Cut { first: self.first, ..Cut::default() })?;
+        }
+        let declares = |job: &TraceJob| job.spec.declared.is_some();
+        let truly = |job: &TraceJob| job.spec.declared.is_none_or(|span| span == job.duration());
+        if trace.jobs().iter().any(declares) && trace.jobs().iter().all(truly) {
+            let path = path.display();
+            eprintln!(
+                "note: {path}: names no declared run times; they are taken to be the true ones"
+            );
         }
         if trace.jobs().is_empty() {
             let mistake = Mistake::new(format!("{}: has no job to run", path.display()));
@@ -151,7 +160,7 @@ impl Setting {
         matches!(self.source, Source::Shape(_))
     }
 
-    /// What is simulated, in words: what, and how it is called.
+    /// What is simulated: what, and in words.
     pub(crate) fn facts(&self, load: Option<f64>, seed: u64) -> Vec<(String, String)> {
         let jobs = match &self.source {
             Source::Trace(trace) => {
@@ -169,7 +178,10 @@ impl Setting {
             }
         };
         let (nodes, gpus) = (self.cluster.nodes.len(), self.cluster.gpus());
-        let cluster = format!("{} ({nodes} nodes, {gpus} GPUs)", self.arguments.cluster);
+        let cluster = match nodes {
+            1 => format!("{} (one node, {gpus} GPUs)", self.arguments.cluster),
+            _ => format!("{} ({nodes} nodes, {gpus} GPUs)", self.arguments.cluster),
+        };
         let facts = [
             ("jobs", jobs),
             ("cluster", cluster),

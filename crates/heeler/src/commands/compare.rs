@@ -9,7 +9,7 @@ use heeler_sim::metrics::{Interval, Summary};
 use heeler_sim::report::{Report, Run};
 use heeler_sim::workload::replace_file;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -30,12 +30,10 @@ pub(crate) struct Compare {
     /// The recipes; knobs can follow the name, as in tiresias:promote=8
     #[arg(value_name = "RECIPE", required = true)]
     recipes: Vec<String>,
-    #[command(flatten)]
-    setting: SettingArguments,
     /// Loads: GPU time that jobs ask for, relative to what the cluster has while they come
     /// [default: 0.8 for generated jobs, as recorded for a trace]
     #[arg(long, visible_alias = "loads", value_name = "X,X…", value_delimiter = ',',
-          value_parser = positive)]
+          value_parser = positive, allow_negative_numbers = true)]
     load: Vec<f64>,
     /// How many seeds; more give narrower intervals [default: 3 for generated jobs, 1 for a trace]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -55,6 +53,8 @@ pub(crate) struct Compare {
     /// Print JSON for programs
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    setting: SettingArguments,
 }
 
 /// What to compare.
@@ -193,7 +193,7 @@ struct Output {
 #[derive(Serialize)]
 struct AtLoad {
     load: Option<f64>,
-    setting: Vec<(String, String)>,
+    setting: BTreeMap<String, String>,
     recipes: Vec<Line>,
 }
 
@@ -245,6 +245,7 @@ fn at_load(plan: &Plan, results: &Results, load: usize) -> AtLoad {
         }
     });
     let setting = plan.setting.facts(plan.loads[load], plan.seeds[0]);
+    let setting = setting.into_iter().collect();
     AtLoad { load: plan.loads[load], setting, recipes: lines.collect() }
 }
 
@@ -254,7 +255,7 @@ pub(crate) fn text(plan: &Plan, results: &Results) -> String {
     let mut truth = false;
     for load in 0..plan.loads.len() {
         let seen = at_load(plan, results, load);
-        let mut facts = seen.setting.clone();
+        let mut facts = plan.setting.facts(plan.loads[load], plan.seeds[0]);
         if let (Some(first), Some(last)) = (plan.seeds.first(), plan.seeds.last())
             && first < last
         {

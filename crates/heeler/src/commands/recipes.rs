@@ -102,7 +102,8 @@ fn list(json: bool) -> Result<()> {
         table.row([format!("{}{mark}", recipe.name), row, recipe.summary.clone()]);
     }
     show::print(&format!(
-        "{}\n* knows how long jobs really run, as only a simulator can; set its knob `estimate`\n\
+        "{}\n* knows how long jobs really run, as only a simulator can; \
+         its knob `predict` or `estimate` changes that\n\
          `heeler recipes show NAME` says more\n",
         table.text()
     ))

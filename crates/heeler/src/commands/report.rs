@@ -24,9 +24,9 @@ pub(crate) struct Report {
     #[arg(long, short, value_name = "FILE", default_value = "heeler-report.html")]
     out: PathBuf,
     #[command(flatten)]
-    setting: SettingArguments,
-    #[command(flatten)]
     draw: DrawArguments,
+    #[command(flatten)]
+    setting: SettingArguments,
 }
 
 impl Report {

@@ -27,8 +27,6 @@ pub(crate) struct Sim {
     #[command(flatten)]
     recipe: RecipeArguments,
     #[command(flatten)]
-    setting: SettingArguments,
-    #[command(flatten)]
     draw: DrawArguments,
     /// Stop at this simulated time, such as `2 days`
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -51,6 +49,8 @@ pub(crate) struct Sim {
     /// Print the metrics as CSV: one line each
     #[arg(long, conflicts_with = "json")]
     csv: bool,
+    #[command(flatten)]
+    setting: SettingArguments,
 }
 
 #[derive(Serialize)]

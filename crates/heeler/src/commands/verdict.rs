@@ -153,7 +153,8 @@ impl Answer {
         );
         let mut line = |name: &str, words: &str| text.push_str(&format!("  {name:<9} {words}\n"));
         line("why", &self.said.sentence);
-        if let Some(hint) = &self.said.hint {
+        // What was tried out says more than what usually helps.
+        if let Some(hint) = self.said.hint.as_ref().filter(|_| self.would_start_with.is_none()) {
             line("hint", hint);
         }
         if let Some(gpus) = self.would_start_with {

@@ -37,12 +37,12 @@ pub(crate) struct Why {
     #[command(flatten)]
     recipe: RecipeArguments,
     #[command(flatten)]
-    setting: SettingArguments,
-    #[command(flatten)]
     draw: DrawArguments,
     /// Print JSON for programs
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    setting: SettingArguments,
 }
 
 impl Why {
@@ -64,13 +64,13 @@ impl Why {
     fn go_to(&self, simulation: &mut Simulation, name: &str) -> Result<JobId> {
         match self.at {
             Some(at) => simulation.run_until(at),
-            None => while simulation.find(name).is_none() && simulation.advance(Time::MAX) {},
+            None => go_on_until_there(simulation, name),
         }
         if let Some(job) = simulation.find(name) {
             return Ok(job);
         }
         let at = simulation.now();
-        while simulation.find(name).is_none() && simulation.advance(Time::MAX) {}
+        go_on_until_there(simulation, name);
         let mistake = match simulation.find(name) {
             Some(job) => {
                 let submitted = simulation.records()[job].submitted;
@@ -202,9 +202,24 @@ struct Waiting {
     job: String,
     gpus: u32,
     waits_s: f64,
-    #[serde(flatten)]
     reason: Reason,
     sentence: String,
+}
+
+/// Go on until a job is submitted. Only new jobs are looked at: there may be millions.
+fn go_on_until_there(simulation: &mut Simulation, name: &str) {
+    let mut seen = 0;
+    loop {
+        let count = simulation.records().all().len();
+        let mut fresh = (seen..count).map(|index| JobId(index as u32));
+        if fresh.any(|job| simulation.name(job) == name || job.to_string() == name) {
+            return;
+        }
+        seen = count;
+        if !simulation.advance(Time::MAX) {
+            return;
+        }
+    }
 }
 
 /// When a job next gets GPUs, if the simulation goes on.
@@ -224,8 +239,11 @@ fn simulation_start(simulation: &Simulation, job: JobId) -> Option<Time> {
 /// The most GPUs with which a waiting job would start now: halved until it does.
 fn smaller(simulation: &Simulation, job: JobId) -> Option<u32> {
     let engine = simulation.engine();
-    if !matches!(engine.why(job), Verdict::Waits { .. }) {
-        return None;
+    // Between rounds nobody starts, whatever the size.
+    match engine.why(job) {
+        Verdict::Waits { reason: Reason::RoundNotOver { .. }, .. } => return None,
+        Verdict::Waits { .. } => {}
+        _ => return None,
     }
     let halves = std::iter::successors(Some(simulation.records()[job].gpus / 2), |n| Some(n / 2));
     let starts = |gpus: &u32| {

@@ -145,3 +145,32 @@ fn metrics_are_also_csv() {
         assert!(csv.lines().any(|own| own == line), "{line}: {csv}");
     }
 }
+
+#[test]
+fn users_count_towards_the_quota_of_their_team() {
+    let folder = Folder::new();
+    folder.write(
+        "t.csv",
+        "id,submit_s,gpus,duration_s,tenant\n\
+         v1,0,4,1000,vision/ann\nv2,1,4,1000,vision/bob\ns,100,4,100,speech\n",
+    );
+    folder.write(
+        "c.toml",
+        "[[nodes]]\ngpus = 8\n[[tenant]]\nname = \"vision\"\nquota = 4\n\
+         [[tenant]]\nname = \"speech\"\nquota = 4\n",
+    );
+    folder.run("sim --trace t.csv --cluster c.toml --recipe capacity --jobs-out j.csv").good();
+    let jobs = folder.read("j.csv");
+    assert!(jobs.contains("\ns,speech,4,100,100,200,"), "what bob was lent is taken back: {jobs}");
+}
+
+#[test]
+fn a_link_stays_a_link() {
+    let folder = Folder::new();
+    folder.write("real.csv", "old");
+    std::os::unix::fs::symlink(folder.0.join("real.csv"), folder.0.join("link.csv"))
+        .expect("a link");
+    folder.write("t.csv", TRACE);
+    folder.run("sim --trace t.csv --cluster 1x2 --jobs-out link.csv").good();
+    assert!(folder.read("real.csv").starts_with("job,tenant,"));
+}

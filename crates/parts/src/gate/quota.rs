@@ -33,7 +33,7 @@ impl Door for QuotaDoor<'_> {
             if milli as i64 > left {
                 let left = (left / 1000).max(0) as u32;
                 let need = milli.div_ceil(1000) as u32;
-                return Err(Reason::OverLimit { tenant, need, left });
+                return Err(Reason::OverLimit { tenant, need, left, limit: quota });
             }
         }
         Ok(())

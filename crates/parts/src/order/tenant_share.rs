@@ -14,14 +14,15 @@ impl Order for TenantShare {
     }
 
     fn tenant_rank(&self, job: &Job, extra_milli: i64, view: &View) -> i64 {
-        let tenant = job.spec.tenant;
-        let spec = view.tenants().spec(tenant);
-        let used = view.tenants().usage(tenant).milli as i64 + extra_milli;
+        let tenants = view.tenants();
+        let tenant = tenants.guarantor(job.spec.tenant).unwrap_or(job.spec.tenant);
+        let spec = tenants.spec(tenant);
+        let used = tenants.usage(tenant).milli as i64 + extra_milli;
         match spec.quota {
-            // Millionths of the quota; a tenant without any comes after those within theirs.
+            // Millionths of the quota. A tenant without any comes after those within theirs.
             Some(0) => i64::MAX / 2,
             Some(quota) => used * 1000 / i64::from(quota),
-            None => used * 1000 / i64::from(spec.weight.max(1)),
+            None => 1_000_000 + used * 1000 / i64::from(spec.weight.max(1)),
         }
     }
 

@@ -65,3 +65,14 @@ fn capacity_serves_the_poorest_tenant_first() {
     let fifo = scene.run("fifo-skip", &[]);
     assert_eq!(["v1", "v2", "v3"].map(|name| fifo.start(name)), [100.0; 3]);
 }
+
+/// A guest without a quota was lent all it uses. Speech, with a quota of four of eight, takes back
+/// the four GPUs of the guest's last job at 100 and gives them free at 200.
+#[test]
+fn a_tenant_without_a_quota_gives_way() {
+    let mut table = vec![job("g1", 0, 4, 1000).of("guest"), job("g2", 1, 4, 1000).of("guest")];
+    table.push(job("s", 100, 4, 100).of("speech"));
+    let run = Scene::new("1x8", table).quota("speech", 4).run("capacity", &[]);
+    assert_eq!(run.start("s"), 100.0);
+    assert_eq!((run.end("g1"), run.end("g2")), (1000.0, 1101.0));
+}

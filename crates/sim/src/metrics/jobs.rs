@@ -2,7 +2,7 @@
 
 use crate::record::{Outcome, Record};
 use crate::simulation::Simulation;
-use heeler_model::{JobId, Time};
+use heeler_model::{JobId, Span, Time};
 use std::io::Write;
 
 /// Write one line for each job, in order of submission.
@@ -26,13 +26,14 @@ pub fn write_jobs(simulation: &Simulation, to: impl Write) -> Result<(), csv::Er
     for (index, record) in simulation.records().all().iter().enumerate() {
         let name = simulation.name(JobId(index as u32));
         let tenant = &simulation.cluster().tenants[record.tenant.index()].name;
-        out.write_record(row(&name, tenant, record))?;
+        let waited = record.waited_by(simulation.now());
+        out.write_record(row(&name, tenant, record, waited))?;
     }
     out.flush()?;
     Ok(())
 }
 
-fn row(name: &str, tenant: &str, record: &Record) -> [String; 13] {
+fn row(name: &str, tenant: &str, record: &Record, waited: Span) -> [String; 13] {
     let maybe = |time: Option<Time>| time.map_or(String::new(), |t| seconds(t.micros()));
     let completion = record.completion().map_or(String::new(), |span| seconds(span.micros()));
     let outcome = match record.outcome {
@@ -50,7 +51,7 @@ fn row(name: &str, tenant: &str, record: &Record) -> [String; 13] {
         maybe(record.started),
         maybe(record.ended),
         completion,
-        seconds(record.waited.micros()),
+        seconds(waited.micros()),
         seconds(record.alone.micros()),
         record.preemptions.to_string(),
         record.moves.to_string(),

@@ -125,8 +125,8 @@ impl Summary {
         let last = finished.clone().filter_map(|record| record.ended).max().unwrap_or(first);
         let total = simulation.timeline().total();
         let now = simulation.now();
-        let held: f64 = records.iter().map(|record| record.held_milli_at(now) as f64).sum();
-        let useful: f64 = records.iter().map(|record| record.useful_milli_at(now) as f64).sum();
+        let held: f64 = records.iter().map(|record| record.held_milli_at(now)).sum();
+        let useful: f64 = records.iter().map(|record| record.useful_milli_at(now)).sum();
         Summary {
             jobs: counts(records),
             completion_s: completions(finished.clone()),
@@ -229,7 +229,7 @@ fn group(name: &str, members: &[&Record], all: &[Record], cluster: &Cluster) -> 
         finished: finished.clone().count(),
         completion_s: completions(finished.clone()),
         waiting_s: waits(finished),
-        gpu_hours: members.iter().map(|record| record.held_milli as f64).sum::<f64>() / GPU_HOUR,
+        gpu_hours: members.iter().map(|record| record.held_milli).sum::<f64>() / GPU_HOUR,
         unfair: fairness.isolated.unfair,
     }
 }

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// Times from here on are mistakes: thirty thousand years.
 const TOO_LATE_S: f64 = 1e12;
+/// Longer spans, of which a few thousand in a row would not fit into a `Time`, are a slip.
+const TOO_LONG_S: f64 = 1e9;
 
 /// What the fields of a row are called, and the file it stands in.
 #[derive(Clone, Debug)]
@@ -135,7 +137,8 @@ impl<'a> Row<'a> {
 
     /// A time since the start, in a unit of so many seconds.
     pub fn time(&self, name: &str, unit_s: f64) -> Result<Time, TraceError> {
-        Ok(Time::ZERO + self.span(name, unit_s)?)
+        let seconds = self.number(name)? * unit_s;
+        Ok(Time::ZERO + self.span_below(name, seconds, TOO_LATE_S)?)
     }
 
     /// A span, in a unit of so many seconds.
@@ -151,9 +154,14 @@ impl<'a> Row<'a> {
 
     /// Seconds of a field as a span, if they can be one.
     pub fn span_of(&self, name: &str, seconds: f64) -> Result<Span, TraceError> {
-        if !(0.0..TOO_LATE_S).contains(&seconds) {
+        self.span_below(name, seconds, TOO_LONG_S)
+    }
+
+    fn span_below(&self, name: &str, seconds: f64, most_s: f64) -> Result<Span, TraceError> {
+        if !(0.0..most_s).contains(&seconds) {
             let text = self.text(name)?;
-            let expected = if seconds < 0.0 { "from 0 on" } else { "below 1e12 seconds" };
+            let most = format!("below {most_s:e} seconds");
+            let expected = if seconds < 0.0 { "from 0 on" } else { &most };
             return Err(self.wrong(name, format!("expected a time {expected}, found `{text}`")));
         }
         Ok(Span::from_secs_f64(seconds))

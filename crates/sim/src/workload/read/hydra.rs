@@ -69,6 +69,9 @@ mod tests {
     fn a_kind_must_be_there() {
         let (error, hint) = wrong(TRACE);
         assert_eq!(error, "t.csv:2: runs on A100, V100, and the cluster has: gpu");
-        assert_eq!(hint, "describe a cluster that has it, or let jobs run on any kind");
+        assert_eq!(
+            hint,
+            "describe a cluster that has it, or let jobs run on any kind with --any-kind"
+        );
     }
 }

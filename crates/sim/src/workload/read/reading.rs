@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 pub(super) const NO_GPU: &str = "ask for no GPU";
 const ANY_KIND: &str = "may run on any kind, as the cluster has none of those they name";
 const KINDS_MAX: usize = 64;
+/// What GPUs are called where a cluster is described without kinds.
+const UNNAMED_KIND: &str = "gpu";
 
 /// Makes an error of what is wrong with the field at hand.
 pub(super) type Wrong<'a> = &'a dyn Fn(String) -> TraceError;
@@ -41,6 +43,8 @@ pub(super) struct Reading<'a> {
     pub(super) after: Vec<After>,
     tenants: BTreeMap<String, TenantId>,
     takes_kinds: bool,
+    /// Whether jobs may run on any kind if the cluster has none of those they name.
+    any_kind: bool,
 }
 
 /// What must finish before a job.
@@ -71,6 +75,7 @@ impl<'a> Reading<'a> {
             path,
             options,
             takes_kinds: cluster.nodes.is_empty(),
+            any_kind: options.any_kind,
             cluster,
             jobs: Vec::new(),
             lines: Vec::new(),
@@ -83,6 +88,12 @@ impl<'a> Reading<'a> {
             after: Vec::new(),
             tenants,
         }
+    }
+
+    /// Let jobs run on any kind, if the cluster does not say which kind its GPUs are.
+    pub(super) fn overlook_kinds(&mut self) {
+        let kinds = &self.cluster.kinds;
+        self.any_kind |= matches!(kinds.as_slice(), [only] if only.name == UNNAMED_KIND);
     }
 
     /// Enter a job, unless it asks for no GPU and those are not wanted.
@@ -161,7 +172,9 @@ impl<'a> Reading<'a> {
         let known = self.cluster.kinds.iter().map(|kind| kind.name.as_str());
         let hint = match suggest::closest(name, known) {
             Some(kind) => format!("did you mean `{kind}`?"),
-            None => "describe a cluster that has it, or let jobs run on any kind".into(),
+            None => {
+                "describe a cluster that has it, or let jobs run on any kind with --any-kind".into()
+            }
         };
         wrong(message).hint(hint)
     }
@@ -183,7 +196,7 @@ impl<'a> Reading<'a> {
             named = true;
             match self.kind(name)? {
                 Some(kind) => set = set.with(kind),
-                None if self.options.any_kind => {}
+                None if self.any_kind => {}
                 None => {
                     let kinds = self.kind_names();
                     let message =

@@ -20,6 +20,8 @@ pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceE
         ));
     }
     reading.dated = true;
+    // Most sites record kinds; who describes the cluster in one word does not care.
+    reading.overlook_kinds();
     table.each(|row| enter(reading, row))
 }
 

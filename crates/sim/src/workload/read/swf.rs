@@ -33,6 +33,7 @@ const PARTS: [f64; 3] = [2.0, 3.0, 4.0];
 const CANCELLED: f64 = 5.0;
 /// Times from here on are mistakes.
 const TOO_LATE_S: f64 = 1e12;
+const TOO_LONG_S: f64 = 1e9;
 
 /// One line.
 struct Line {
@@ -117,7 +118,7 @@ fn enter(
         TraceError { field, ..TraceError::line(reading.path, number, message) }
     };
     let submit = line.get(2).filter(|seconds| *seconds < TOO_LATE_S).ok_or_else(|| wrong(2))?;
-    if run_time >= TOO_LATE_S {
+    if run_time >= TOO_LONG_S {
         return Err(wrong(4));
     }
     let mut demand = Demand::gpus((processors / per_gpu).ceil() as u32);

@@ -12,6 +12,14 @@ pub fn replace_file<E: From<io::Error>>(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
+    // What a link points to is replaced, not the link; a device or a pipe is written to.
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let path = real.as_path();
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        let mut out = BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
+        fill(&mut out)?;
+        return Ok(out.flush()?);
+    }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let part = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
     let written = write_part(path, &part, fill).and_then(|()| Ok(fs::rename(&part, path)?));
@@ -61,6 +69,11 @@ mod tests {
         assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 1, "nothing is left lying");
         write("third", false).expect("written");
         assert_eq!(fs::read_to_string(&path).expect("a file"), "third");
+        let link = folder.join("link.csv");
+        std::os::unix::fs::symlink(&path, &link).expect("a link");
+        replace_file(&link, |out| out.write_all(b"fourth")).expect("written");
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "fourth", "through the link");
+        assert!(fs::symlink_metadata(&link).expect("a link").is_symlink());
         fs::remove_dir_all(folder).expect("a folder");
     }
 }

@@ -112,7 +112,7 @@ fn mistakes_are_named_with_their_place() {
         ),
         (
             "submit_s,gpus,duration_s\n0,1,1e13\n",
-            "t.csv:2: column 3 (`duration_s`): expected a time below 1e12 seconds, found `1e13`",
+            "t.csv:2: column 3 (`duration_s`): expected a time below 1e9 seconds, found `1e13`",
         ),
         ("submit_s,gpus,duration_s,gpus\n0,1,1,1\n", "t.csv:1: column `gpus` occurs twice"),
         (

@@ -1,0 +1,52 @@
+//! What tenants were lent beyond their quotas, and who may take it back.
+
+use super::queue::Rank;
+use super::walk::Walk;
+use crate::state::Job;
+use crate::traits::Want;
+use heeler_model::TenantId;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+impl Walk<'_> {
+    /// Running jobs that have GPUs their tenants were lent, last first. Of a tenant's jobs the last
+    /// that started have the GPUs beyond its quota; so a job that starts now makes no other a job
+    /// that may be stopped.
+    pub(super) fn lent(&self) -> Vec<Rank> {
+        let (state, tenants) = (self.view.state(), self.view.tenants());
+        let guarantor = |job: &Job| tenants.guarantor(job.spec.tenant).unwrap_or(job.spec.tenant);
+        let mut left: BTreeMap<TenantId, i64> = BTreeMap::new();
+        for run in self.plan.run.iter().filter(|run| !state.job(run.job).is_placed()) {
+            let tenant = guarantor(state.job(run.job));
+            let excess = left.entry(tenant).or_insert_with(|| self.excess(tenant));
+            *excess -= run.assignment.milli() as i64;
+        }
+        let over = |tenant: TenantId| self.excess(tenant) > 0;
+        let running = self.pipe.queue.running_last_first(self.now(), |group| over(group.tenant));
+        let mut ranks: Vec<Rank> = running.collect();
+        ranks.sort_by_key(|rank| Reverse((state.job(rank.job).since, rank.job)));
+        ranks.retain(|rank| {
+            let job = state.job(rank.job);
+            let tenant = guarantor(job);
+            let left = left.entry(tenant).or_insert_with(|| self.excess(tenant));
+            let is_lent = *left > 0 && !self.planned.contains_key(&job.id);
+            *left -= if is_lent { job.milli() as i64 } else { 0 };
+            is_lent
+        });
+        ranks
+    }
+
+    /// Thousandths of GPUs a tenant would use beyond its quota if this plan were carried out.
+    fn excess(&self, tenant: TenantId) -> i64 {
+        let tenants = self.view.tenants();
+        let tenant = tenants.guarantor(tenant).unwrap_or(tenant);
+        let used = tenants.usage(tenant).milli as i64 + self.extra(tenant);
+        used - i64::from(tenants.spec(tenant).quota.unwrap_or(0)) * 1000
+    }
+
+    pub(super) fn is_within_quota(&self, job: &Job, want: &Want) -> bool {
+        let need = want.milli();
+        let tenant = job.spec.tenant;
+        self.view.tenants().guarantor(tenant).is_some() && self.excess(tenant) + need <= 0
+    }
+}
