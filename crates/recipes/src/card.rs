@@ -93,6 +93,7 @@ impl Card {
     /// Whether the recipe looks at what only a simulator knows.
     pub fn knows_the_truth(&self) -> bool {
         self.policy.as_ref().is_some_and(PolicyCard::knows_the_truth)
+            || self.rounds.as_ref().is_some_and(RoundsCard::knows_the_truth)
     }
 
     /// Its parts in words, family by family.

@@ -34,6 +34,7 @@ pub fn all() -> &'static [BuiltIn] {
         "smallest",
         "capacity",
         "elastic",
+        "gavel",
         "gavel-fifo",
         "gavel-isolated",
     ];

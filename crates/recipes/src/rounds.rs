@@ -2,7 +2,10 @@
 
 use crate::quantity::Length;
 use heeler_engine::Policy;
-use heeler_parts::shares::{BestKindFirst, EqualShares, RoundTarget, Shares};
+use heeler_parts::predict::Oracle;
+use heeler_parts::shares::{
+    BestKindFirst, EqualShares, Kinds, Objective, Optimal, RoundTarget, Shares,
+};
 use serde::{Deserialize, Serialize};
 
 /// What a recipe is made of that shares out time in rounds.
@@ -28,14 +31,30 @@ pub enum SharesCard {
     Equal,
     /// First come, first served, on the best kind with room.
     BestKindFirst,
+    /// Best by an objective.
+    Best {
+        /// What is best.
+        objective: Objective,
+        /// Whether rates differ between kinds.
+        #[serde(default)]
+        kinds: Kinds,
+    },
 }
 
 impl RoundsCard {
+    /// Whether the recipe looks at what only a simulator knows: how much work jobs are.
+    pub fn knows_the_truth(&self) -> bool {
+        matches!(self.shares, SharesCard::Best { objective: Objective::Makespan, .. })
+    }
+
     /// The policy that the card describes.
     pub fn build(&self) -> Box<dyn Policy> {
         let shares: Box<dyn Shares> = match self.shares {
             SharesCard::Equal => Box::new(EqualShares),
             SharesCard::BestKindFirst => Box::new(BestKindFirst),
+            SharesCard::Best { objective, kinds } => {
+                Box::new(Optimal { objective, kinds, predict: Box::new(Oracle) })
+            }
         };
         Box::new(RoundTarget::new(shares, self.round.0, self.reset.0, self.fill_idle))
     }

@@ -7,7 +7,7 @@
 use crate::record::Outcome;
 use crate::simulation::Simulation;
 use heeler_engine::Phase;
-use heeler_model::{Event, Exit, JobId, KindId, Time};
+use heeler_model::{Event, Exit, Generation, JobId, KindId, Time};
 use std::collections::BTreeMap;
 
 /// A job is given up after so many rounds in a row without progress.
@@ -118,6 +118,10 @@ impl Simulation {
             let rate = self.engine.state().job(job).spec.rates()[kind.index()];
             record.useful_milli += units / rate * 1e6 * f64::from(record.milli);
             record.done += units;
+            let (generation, done) = (Generation(record.generation), record.done);
+            let progress = Event::Progress { job, generation, done, from: self.now, pace: 0.0 };
+            self.engine.observe(self.now, progress);
+            let record = &mut self.records[job];
             if record.work - record.done <= 0.0 {
                 record.ended = Some(Time::from_secs_f64(finish_s));
                 record.outcome = Outcome::Finished;

@@ -3,10 +3,12 @@
 
 mod best_kind_first;
 mod equal;
+mod optimal;
 mod round_target;
 
 pub use best_kind_first::BestKindFirst;
 pub use equal::EqualShares;
+pub use optimal::{Kinds, Objective, Optimal};
 pub use round_target::RoundTarget;
 
 use heeler_engine::{Job, View};

@@ -6,6 +6,7 @@ mod blind;
 mod capacity;
 mod elastic;
 mod fifo;
+mod gavel;
 mod gittins;
 mod las;
 mod rounds;

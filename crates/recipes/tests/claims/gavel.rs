@@ -1,0 +1,71 @@
+//! Gavel's shares: best by an objective, realised in rounds.
+
+use super::scene::{Row, Scene, job};
+use heeler_sim::workload::{GeneratorOptions, Shape};
+
+const AGNOSTIC: (&str, &str) = ("kinds", "agnostic");
+
+/// The paper's example, with work for a hundred thousand rounds: three jobs on a V100 and a K80,
+/// four, three and two times as fast on the V100. With a third of each they would do 5/3, 4/3 and
+/// 3/3 units a second; every one of them does between 7 and 12 % more.
+#[test]
+fn gavel_improves_on_a_third_of_each() {
+    let speeds = [("a", 4.0), ("b", 3.0), ("c", 2.0)];
+    let rows = speeds.map(|(name, speed)| job(name, 0, 1, 1).units(1e9, &[speed, 1.0]));
+    let scene = Scene::new("1x1:v100+1x1:k80", rows);
+    let mut simulation = scene.simulation("gavel", &[]);
+    let hours = 200.0;
+    simulation.run_until(heeler_model::Time::from_secs_f64(hours * 3600.0));
+    for (name, speed) in speeds {
+        let id = simulation.find(name).expect("a job");
+        let done = simulation.records()[id].done_at(simulation.now());
+        let third = (speed + 1.0) / 3.0 * hours * 3600.0;
+        let gain = done / third;
+        assert!((1.06..1.13).contains(&gain), "{name}: {gain}");
+    }
+}
+
+/// Jobs that gain much or little by a V100, more of them than GPUs.
+fn mixed() -> Vec<Row> {
+    let each = |index: u64| {
+        // One half is four times as fast on the better GPU, the other hardly.
+        let fast = if index.is_multiple_of(2) { 4.0 } else { 1.2 };
+        let name = format!("job{index}");
+        let units = 3600.0 * (1 + index % 5) as f64 * 2.0;
+        job(&name, index * 300, 1, 1).units(units, &[fast, 1.0])
+    };
+    (0..60).map(each).collect()
+}
+
+#[test]
+fn gavel_gains_by_knowing_the_kinds() {
+    let scene = Scene::new("v100=4,k80=4", mixed());
+    let (aware, agnostic) = (scene.run("gavel", &[]), scene.run("gavel", &[AGNOSTIC]));
+    let gain = agnostic.mean_s() / aware.mean_s();
+    assert!(gain > 1.15, "{gain}");
+}
+
+#[test]
+fn gavel_on_one_kind_is_agnostic() {
+    let options = GeneratorOptions {
+        shape: Shape::Helios,
+        jobs: 60,
+        load: 1.5,
+        gpus: 16,
+        ..GeneratorOptions::default()
+    };
+    let scene = Scene::generated("2x8", &options);
+    let (aware, agnostic) = (scene.run("gavel", &[]), scene.run("gavel", &[AGNOSTIC]));
+    assert_eq!(aware.ends(), agnostic.ends());
+}
+
+/// Two jobs on one GPU, one with three times the work of the other, as early done as possible: both
+/// end together, when all the work is done.
+#[test]
+fn the_shortest_makespan_lets_jobs_end_together() {
+    let rows = [job("long", 0, 1, 54_000), job("short", 0, 1, 18_000)];
+    let run = Scene::new("1x1", rows).run("gavel", &[("objective", "makespan")]);
+    let (long, short) = (run.end("long"), run.end("short"));
+    assert_eq!(long.max(short), 72_000.0);
+    assert!((long - short).abs() <= 2.0 * 360.0, "{long} {short}");
+}

@@ -1,0 +1,8 @@
+//! Solvers, each behind a small function over its own vocabulary: nothing here knows jobs or
+//! clusters. Work is limited in steps, never in time, and every answer says whether it is optimal.
+
+mod linear;
+mod sharing;
+
+pub use linear::{Answer, Linear, Status};
+pub use sharing::{Division, Row, Sharing};

@@ -1,0 +1,108 @@
+//! Gavel's linear programmes: the optima of whole problems, and runs of its simulator that hang on
+//! which of many best answers a solver takes, so that they can only be met nearly.
+
+use flate2::read::GzDecoder;
+use heeler_reference::{Case, shared};
+use heeler_sim::metrics::Summary;
+use heeler_sim::workload::Options;
+use heeler_solve::{Row, Sharing};
+use serde_json::Value;
+use std::fs::File;
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// A problem as rows of worth: what to divide each rate by is the objective.
+fn sharing(problem: &Value, worth: impl Fn(&Value, f64, f64) -> f64) -> Sharing {
+    let cluster = problem["cluster"].as_object().expect("a cluster");
+    let kinds: Vec<&str> = cluster.keys().map(String::as_str).collect();
+    let places: Vec<f64> = kinds.iter().map(|kind| number(&cluster[*kind])).collect();
+    let all: f64 = places.iter().sum();
+    let jobs = problem["jobs"].as_array().expect("jobs").iter();
+    let rows = jobs.map(|job| {
+        let rate = |kind: &str| number(&job["throughput"][kind]);
+        let parts = kinds.iter().zip(&places);
+        let equal: f64 = parts.map(|(kind, places)| rate(kind) * places / all).sum();
+        let worth = kinds.iter().map(|kind| worth(job, equal, rate(kind))).collect();
+        Row { size: number(&job["gpus"]), worth }
+    });
+    Sharing { rows: rows.collect(), places }
+}
+
+#[test]
+fn the_optima_of_all_problems_are_met() {
+    let Some(data) = shared() else { return };
+    let path = data.join("gavel/reference/lp_instances.json.gz");
+    let file = File::open(path).expect("the problems");
+    let problems: Value = serde_json::from_reader(GzDecoder::new(file)).expect("JSON");
+    let problems = problems.as_array().expect("a list");
+    assert!(problems.len() >= 8);
+    for problem in problems {
+        let weighed = |job: &Value| number(&job["gpus"]) / number(&job["weight"]);
+        let steps = |job: &Value| number(&job["steps"]);
+        let aware = sharing(problem, |job, equal, rate| weighed(job) * rate / equal);
+        let agnostic = sharing(problem, |job, _, _| weighed(job));
+        let makespan = sharing(problem, |job, _, rate| rate / steps(job));
+        let total = sharing(problem, |_, equal, rate| rate / equal);
+        let optima = [
+            ("max_min_aware", aware.max_min().level),
+            ("max_min_agnostic", agnostic.max_min().level),
+            ("makespan_s", 1.0 / makespan.max_min().level),
+            ("max_total_normalised_throughput", total.max_sum().level),
+        ];
+        for (name, ours) in optima {
+            let theirs = number(&problem["optimum"][name]);
+            let off = (ours / theirs - 1.0).abs();
+            assert!(off < 1e-6, "{} {name}: {ours} here, {theirs} there", problem["name"]);
+        }
+    }
+    println!("{} problems, four optima each, within 1e-6", problems.len());
+}
+
+/// The mean completion time and the makespan, in hours.
+fn run(trace: &str, knobs: &[(&str, &str)], world: &str) -> Option<(f64, f64)> {
+    let data = shared()?;
+    let trace = format!("gavel/traces/{trace}");
+    let (options, cluster) = (Options::default(), "v100=8,p100=16,k80=24");
+    let case = Case { trace: &trace, options, cluster, recipe: "gavel", knobs, world };
+    let summary = Summary::of(&case.run(&data));
+    Some((summary.completion_s.mean / 3600.0, summary.makespan_s / 3600.0))
+}
+
+const AGNOSTIC: (&str, &str) = ("kinds", "agnostic");
+const MAKESPAN: (&str, &str) = ("objective", "makespan");
+
+fn near(what: &str, here: f64, there: f64) {
+    println!("{what}: {here:.2} h here, {there:.2} h there");
+    assert!((here / there - 1.0).abs() < 0.05, "{what}: {here} here, {there} there");
+}
+
+/// Mean completion times of the continuous trace: 3.82 h knowing the kinds, 5.20 h not.
+#[test]
+fn the_continuous_trace_is_met_within_five_percent() {
+    let trace = "physical_max_min_fairness.csv";
+    let Some((aware, aware_makespan)) = run(trace, &[], "gavel-perf") else { return };
+    let (agnostic, makespan) = run(trace, &[AGNOSTIC], "gavel").expect("the data is there");
+    near("aware", aware, 3.824);
+    near("aware, makespan", aware_makespan, 17.11);
+    near("agnostic", agnostic, 5.196);
+    near("agnostic, makespan", makespan, 19.70);
+    assert!(aware < agnostic, "in the authors' order");
+}
+
+/// Makespans of the static trace: 17.4 h knowing the kinds, 20.7 h not; 18.6 h with fair shares.
+#[test]
+fn the_static_trace_is_met_within_five_percent() {
+    let trace = "physical_minimize_makespan.csv";
+    let Some((mean, makespan)) = run(trace, &[MAKESPAN], "gavel-perf") else { return };
+    near("aware", mean, 17.05);
+    near("aware, makespan", makespan, 17.405);
+    let (mean, agnostic) = run(trace, &[MAKESPAN, AGNOSTIC], "gavel").expect("the data is there");
+    near("agnostic", mean, 19.21);
+    near("agnostic, makespan", agnostic, 20.71);
+    let (mean, fair) = run(trace, &[], "gavel-perf").expect("the data is there");
+    near("fair shares", mean, 9.26);
+    near("fair shares, makespan", fair, 18.64);
+    assert!(makespan < fair && fair < agnostic, "in the authors' order");
+}
