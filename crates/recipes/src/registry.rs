@@ -25,6 +25,7 @@ pub fn all() -> &'static [BuiltIn] {
         "fifo-skip",
         "fifo-easy",
         "fifo-conservative",
+        "priority",
         "sjf",
         "srtf",
         "srsf",

@@ -1,10 +1,13 @@
 //! How to read a trace: its format, and what the reader must know beside the file.
 
 use crate::mistake::Mistake;
+use anyhow::Context;
 use clap::Args;
-use heeler_model::Span;
-use heeler_sim::workload::{Format, Options, Sample};
-use std::path::PathBuf;
+use heeler_model::{Cluster, Span};
+use heeler_sim::workload::{Format, Options, Sample, Trace, TraceError, read};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "How to read the trace")]
@@ -51,7 +54,23 @@ pub(crate) struct ReadingArguments {
 }
 
 impl ReadingArguments {
-    pub(crate) fn options(&self) -> anyhow::Result<Options> {
+    /// Read a trace for a cluster; `-` is the standard input.
+    pub(crate) fn read(&self, path: &Path, cluster: &mut Cluster) -> anyhow::Result<Trace> {
+        let options = self.options()?;
+        if path != Path::new("-") {
+            return Ok(read(path, &options, cluster)?);
+        }
+        // Readers look at the first line before they begin, and a pipe can be read only once.
+        let kept = std::env::temp_dir().join(format!("heeler-{}.trace", std::process::id()));
+        let copied = File::create(&kept).and_then(|mut to| io::copy(&mut io::stdin(), &mut to));
+        copied.context("the standard input cannot be kept")?;
+        let trace = read(&kept, &options, cluster);
+        // A file that stays behind does no harm.
+        let _ = std::fs::remove_file(&kept);
+        Ok(trace.map_err(|error| TraceError { file: "standard input".into(), ..error })?)
+    }
+
+    fn options(&self) -> anyhow::Result<Options> {
         Ok(Options {
             format: self.format,
             all_at_once: self.all_at_once,

@@ -9,7 +9,7 @@ use anyhow::Result;
 use clap::Args;
 use heeler_model::Cluster;
 use heeler_sim::Simulation;
-use heeler_sim::workload::{Arrivals, Cut, Generator, Shape, Trace, TraceJob, cut, describe, read};
+use heeler_sim::workload::{Arrivals, Cut, Generator, Shape, Trace, TraceJob, cut, describe};
 use heeler_sim::world::{PaceTable, World, WorldCard};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ const LOAD: f64 = 0.8;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Jobs, cluster and world")]
 pub(crate) struct SettingArguments {
-    /// The jobs: a trace in any format that `heeler trace formats` lists, packed (.gz) or not
+    /// The jobs: a trace in any format that `heeler trace formats` lists, packed (.gz) or not; `-`
+    /// for the standard input
     #[arg(long, short, value_name = "FILE", conflicts_with = "generate")]
     trace: Option<PathBuf>,
     /// Generate jobs shaped like philly, helios, pai or llm [default without a trace: philly]
@@ -92,7 +93,7 @@ impl SettingArguments {
     }
 
     fn read(&self, path: &std::path::Path, cluster: &mut Cluster) -> Result<Trace> {
-        let mut trace = read(path, &self.reading.options()?, cluster)?;
+        let mut trace = self.reading.read(path, cluster)?;
         for (what, tally) in [("left out", &trace.skipped), ("assumed", &trace.assumed)] {
             if !tally.is_empty() {
                 eprintln!("note: {}: {what}: {tally}", path.display());

@@ -8,8 +8,7 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use heeler_model::{Cluster, Time};
 use heeler_sim::workload::{
-    Arrivals, Cut, Format, Generator, Shape, Share, Trace as Jobs, Workload, WriteError, cut, read,
-    write,
+    Arrivals, Cut, Format, Generator, Shape, Share, Trace as Jobs, Workload, WriteError, cut, write,
 };
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -189,7 +188,7 @@ fn load(path: &Path, reading: &ReadingArguments, cluster: Option<&str>) -> Resul
         Some(text) => heeler_sim::cluster::read(text)?,
         None => Cluster::uniform(0, 0),
     };
-    let trace = read(path, &reading.options()?, &mut cluster)?;
+    let trace = reading.read(path, &mut cluster)?;
     Ok((trace, cluster))
 }
 

@@ -60,3 +60,18 @@ fn formats_are_listed() {
         assert!(listed.lines().any(|line| line.starts_with(format)), "{listed}");
     }
 }
+
+#[test]
+fn a_trace_may_come_through_a_pipe() {
+    let folder = Folder::new();
+    let mut command = crate::heeler(&folder.0);
+    command.args(["sim", "--trace", "-", "--cluster", "1x2", "--json"]);
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("the program runs");
+    let text = "id,submit_s,gpus,duration_s\na,0,1,60\nb,10,2,100\n";
+    let mut pipe = child.stdin.take().expect("a pipe");
+    std::io::Write::write_all(&mut pipe, text.as_bytes()).expect("it is read");
+    drop(pipe);
+    let ended = crate::Ended::of(&child.wait_with_output().expect("it ends")).json();
+    assert_eq!(ended["summary"]["jobs"]["finished"], 2);
+}

@@ -9,6 +9,7 @@ mod fifo;
 mod gavel;
 mod gittins;
 mod las;
+mod priority;
 mod rounds;
 mod scene;
 mod shortest;

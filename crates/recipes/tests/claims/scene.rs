@@ -63,6 +63,12 @@ impl Row {
         self
     }
 
+    /// It has this priority.
+    pub(crate) fn priority(mut self, priority: i32) -> Row {
+        self.job.spec.priority = priority;
+        self
+    }
+
     /// One tensor dominates it.
     pub(crate) fn skewed(mut self) -> Row {
         self.job.spec.skewed = true;
