@@ -152,11 +152,6 @@ impl Fleet {
         found.map(|(_, node, slot)| (*node, *slot))
     }
 
-    /// The largest share free on a partly used GPU of a kind.
-    pub fn largest_share(&self, kind: KindId) -> u32 {
-        self.kinds[kind.index()].partial.last().map_or(0, |(free, _, _)| *free)
-    }
-
     /// What is left of one GPU, in thousandths.
     pub fn left_of(&self, node: NodeId, slot: u32) -> u32 {
         match self.shared.get(&(node, slot)) {

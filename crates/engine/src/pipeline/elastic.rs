@@ -24,7 +24,7 @@ impl<'a> Walk<'a> {
                 Some(index) => self.plan.run[index].assignment.clone(),
                 None => job.assignment.clone().expect("a running job is placed"),
             };
-            let leased = job.lease.is_some_and(|until| until > self.now());
+            let leased = job.is_leased(self.now());
             let free = self.draft.free_of(job.spec.demand.kinds);
             let mut size = resize.grow(job, on.gpus(), free, self.view).filter(|_| !leased);
             while let Some(gpus) = size.filter(|gpus| *gpus > on.gpus()) {

@@ -126,6 +126,11 @@ impl Job {
         self.assignment.is_some()
     }
 
+    /// Whether it may not be disturbed now.
+    pub fn is_leased(&self, now: Time) -> bool {
+        self.lease.is_some_and(|until| until > now)
+    }
+
     /// GPUs it has, or those it asks for.
     pub fn gpus(&self) -> u32 {
         self.assignment.as_ref().map_or(self.spec.demand.asked(), Assignment::gpus)

@@ -83,11 +83,6 @@ impl Mlfq {
         }
     }
 
-    /// The queue a job is in.
-    pub fn queue_of(&self, job: JobId) -> Option<usize> {
-        self.standings.get(&job).map(|standing| standing.queue)
-    }
-
     fn enter(&mut self, id: JobId, queue: usize) {
         self.entries += 1;
         let seat = self.entries;
