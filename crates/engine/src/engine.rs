@@ -125,6 +125,11 @@ impl Engine {
                     self.tell(&Note::Progressed(job));
                 }
             }
+            Event::Reported { job, generation, report } => {
+                if self.is_current(job, generation) {
+                    self.tell(&Note::Reported { job, report });
+                }
+            }
             Event::Stopped { job, generation, exit } => self.stopped(job, generation, exit),
             Event::Ran { job, kind, seconds } => self.tell(&Note::Ran { job, kind, seconds }),
             Event::NodeDown { node } => self.node_down(node),

@@ -4,7 +4,9 @@
 use crate::fleet::{Draft, Fleet};
 use crate::state::Job;
 use crate::view::View;
-use heeler_model::{Assignment, Demand, JobId, KindId, Placement, Plan, Reason, Span, Time};
+use heeler_model::{
+    Assignment, Demand, JobId, KindId, Placement, Plan, Reason, Report, Span, Time,
+};
 use serde_json::Value;
 use smallvec::SmallVec;
 
@@ -23,6 +25,13 @@ pub enum Note {
     Left(JobId),
     /// What is known of a running job's work has changed.
     Progressed(JobId),
+    /// A running job said something of itself.
+    Reported {
+        /// The job.
+        job: JobId,
+        /// What it said.
+        report: Report,
+    },
     /// Service of a job as the world books it.
     Ran {
         /// The job.

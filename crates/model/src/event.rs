@@ -2,6 +2,7 @@
 
 use crate::ids::{Generation, JobId, KindId, NodeId, TenantId};
 use crate::job::JobSpec;
+use crate::report::Report;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +55,15 @@ pub enum Event {
         from: Time,
         /// Units of work per microsecond.
         pace: f64,
+    },
+    /// A running job says something of itself.
+    Reported {
+        /// The job.
+        job: JobId,
+        /// The assignment this was seen under.
+        generation: Generation,
+        /// What it says.
+        report: Report,
     },
     /// An attempt ended; its GPUs are free.
     Stopped {

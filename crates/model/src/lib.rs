@@ -13,6 +13,7 @@ mod plan;
 mod quantity;
 mod reason;
 mod render;
+mod report;
 mod time;
 
 pub use cluster::{Cluster, Kind, Node, Tenant};
@@ -25,4 +26,5 @@ pub use plan::{Action, Plan, Reservation, Run, Scope, Stop, Transition, Wait};
 pub use quantity::{KindSet, Milli};
 pub use reason::{Reason, Tier};
 pub use render::{Naming, Words, render};
+pub use report::Report;
 pub use time::{SECOND_US, SPAN_EXPECTED, Span, Time};

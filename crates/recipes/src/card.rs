@@ -8,6 +8,21 @@ use heeler_engine::Policy;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+/// What a recipe is made of: one table of its card, from which a policy can be built.
+pub(crate) trait Made {
+    /// The policy that the table describes.
+    fn build(&self) -> Box<dyn Policy>;
+
+    /// Whether it looks at what only a simulator knows.
+    fn knows_the_truth(&self) -> bool;
+
+    /// The table as it would stand in a card.
+    fn words(&self) -> Option<Value>;
+}
+
+/// The tables of which a card has one.
+const TABLES: [&str; 2] = ["policy", "rounds"];
+
 /// A recipe on a page.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -74,35 +89,38 @@ impl Card {
     pub fn read(text: &str, file: &str) -> Result<Card, CardError> {
         let card: Card =
             toml::from_str(text).map_err(|error| CardError::in_text(&error, text, file))?;
-        if card.policy.is_some() == card.rounds.is_some() {
-            let message = "a card has either a table `[policy]` or a table `[rounds]`".into();
+        if card.made_of().is_none() {
+            let names = TABLES.join("]`, `[");
+            let message = format!("a card has exactly one of the tables `[{names}]`");
             return Err(CardError::plain(file, message, None));
         }
         Ok(card)
     }
 
+    /// The one table that says what the recipe is made of.
+    fn made_of(&self) -> Option<&dyn Made> {
+        let tables: [Option<&dyn Made>; TABLES.len()] = [
+            self.policy.as_ref().map(|table| table as &dyn Made),
+            self.rounds.as_ref().map(|table| table as &dyn Made),
+        ];
+        let mut given = tables.into_iter().flatten();
+        given.next().filter(|_| given.next().is_none())
+    }
+
     /// The policy that the card describes.
     pub fn build(&self) -> Box<dyn Policy> {
-        match (&self.policy, &self.rounds) {
-            (Some(policy), _) => policy.build(),
-            (None, Some(rounds)) => rounds.build(),
-            (None, None) => unreachable!("a card that was read has one of them"),
-        }
+        self.made_of().expect("a card that was read has just one").build()
     }
 
     /// Whether the recipe looks at what only a simulator knows.
     pub fn knows_the_truth(&self) -> bool {
-        self.policy.as_ref().is_some_and(PolicyCard::knows_the_truth)
-            || self.rounds.as_ref().is_some_and(RoundsCard::knows_the_truth)
+        self.made_of().is_some_and(Made::knows_the_truth)
     }
 
     /// Its parts in words, family by family.
     pub fn parts(&self) -> Vec<(String, String)> {
-        let value = match (&self.policy, &self.rounds) {
-            (Some(policy), _) => Value::try_from(policy),
-            (None, rounds) => Value::try_from(rounds),
-        };
-        let table = value.ok().and_then(|value| value.as_table().cloned()).unwrap_or_default();
+        let value = self.made_of().and_then(Made::words);
+        let table = value.and_then(|value| value.as_table().cloned()).unwrap_or_default();
         table.into_iter().map(|(family, part)| (family, plain(&part))).collect()
     }
 

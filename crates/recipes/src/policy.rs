@@ -1,6 +1,7 @@
 //! From the words of a card to parts. Every word is a variant of an enum here, so a card with a
 //! word that does not exist is refused with the list of those that do.
 
+use crate::card::Made;
 use crate::quantity::{GpuTime, Length, Promote};
 use heeler_engine::{
     Allocate, Cadence, Fit, Gate, Order, Parts, Pick, Pipeline, Place, Policy, Predict, Preempt,
@@ -10,6 +11,7 @@ use heeler_parts::{allocate, gate, order, place, predict, resize};
 use order::{Served, Weigh};
 use place::Remainder;
 use serde::{Deserialize, Serialize};
+use toml::Value;
 
 /// What a recipe is made of.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -302,8 +304,16 @@ impl PlaceCard {
 }
 
 impl PolicyCard {
-    /// The policy that the card describes.
-    pub fn build(&self) -> Box<dyn Policy> {
+    /// Who says how long jobs run, for reservations: without anybody there could be none.
+    fn estimate(&self) -> Option<&PredictCard> {
+        let reserves = matches!(self.fit, FitCard::Easy | FitCard::Conservative { .. });
+        let assumed = || self.order.predictor().unwrap_or(&PredictCard::Declared);
+        self.estimate.as_ref().or_else(|| reserves.then(assumed))
+    }
+}
+
+impl Made for PolicyCard {
+    fn build(&self) -> Box<dyn Policy> {
         let gate: Option<Box<dyn Gate>> = match self.gate {
             GateCard::None => None,
             GateCard::WithinQuota => Some(Box::new(gate::WithinQuota)),
@@ -343,16 +353,12 @@ impl PolicyCard {
         }))
     }
 
-    /// Who says how long jobs run, for reservations: without anybody there could be none.
-    fn estimate(&self) -> Option<&PredictCard> {
-        let reserves = matches!(self.fit, FitCard::Easy | FitCard::Conservative { .. });
-        let assumed = || self.order.predictor().unwrap_or(&PredictCard::Declared);
-        self.estimate.as_ref().or_else(|| reserves.then(assumed))
-    }
-
-    /// Whether the recipe looks at what only a simulator knows.
-    pub fn knows_the_truth(&self) -> bool {
+    fn knows_the_truth(&self) -> bool {
         let predictors = [self.order.predictor(), self.estimate()];
         predictors.into_iter().flatten().any(PredictCard::knows_the_truth)
+    }
+
+    fn words(&self) -> Option<Value> {
+        Value::try_from(self).ok()
     }
 }

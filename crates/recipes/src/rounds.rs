@@ -1,5 +1,6 @@
 //! Cards of recipes that share out time in rounds.
 
+use crate::card::Made;
 use crate::quantity::Length;
 use heeler_engine::Policy;
 use heeler_parts::predict::Oracle;
@@ -7,6 +8,7 @@ use heeler_parts::shares::{
     BestKindFirst, EqualShares, Kinds, Objective, Optimal, RoundTarget, Shares,
 };
 use serde::{Deserialize, Serialize};
+use toml::Value;
 
 /// What a recipe is made of that shares out time in rounds.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -41,14 +43,12 @@ pub enum SharesCard {
     },
 }
 
-impl RoundsCard {
-    /// Whether the recipe looks at what only a simulator knows: how much work jobs are.
-    pub fn knows_the_truth(&self) -> bool {
+impl Made for RoundsCard {
+    fn knows_the_truth(&self) -> bool {
         matches!(self.shares, SharesCard::Best { objective: Objective::Makespan, .. })
     }
 
-    /// The policy that the card describes.
-    pub fn build(&self) -> Box<dyn Policy> {
+    fn build(&self) -> Box<dyn Policy> {
         let shares: Box<dyn Shares> = match self.shares {
             SharesCard::Equal => Box::new(EqualShares),
             SharesCard::BestKindFirst => Box::new(BestKindFirst),
@@ -57,5 +57,9 @@ impl RoundsCard {
             }
         };
         Box::new(RoundTarget::new(shares, self.round.0, self.reset.0, self.fill_idle))
+    }
+
+    fn words(&self) -> Option<Value> {
+        Value::try_from(self).ok()
     }
 }

@@ -271,7 +271,7 @@ impl Policy for Pipeline {
                 self.stirred = true;
             }
             Note::RoundOver { .. } => self.round_over = true,
-            Note::Ran { .. } => {}
+            Note::Reported { .. } | Note::Ran { .. } => {}
             Note::Deciding => self.refresh(view),
             Note::Decided => self.decided(view),
         }

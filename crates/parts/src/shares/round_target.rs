@@ -297,7 +297,7 @@ impl Policy for RoundTarget {
                 let rounds = view.now().micros() / self.round.micros().max(1) + 1;
                 self.books.next_round = Time::from_micros(rounds * self.round.micros());
             }
-            Note::Progressed(_) | Note::Changed => {}
+            Note::Progressed(_) | Note::Reported { .. } | Note::Changed => {}
         }
     }
 
