@@ -1,6 +1,8 @@
 //! Solvers, each behind a small function over its own vocabulary: nothing here knows jobs or
 //! clusters. Work is limited in steps, never in time, and every answer says whether it is optimal.
 
+pub mod choose;
+pub mod goodput;
 mod linear;
 mod sharing;
 

@@ -1,0 +1,1 @@
+//! The smallest value of a function of a few bounded variables.
