@@ -223,7 +223,8 @@ mod tests {
     fn what_was_measured_is_predicted() {
         let shapes = [(1, 1, 32), (1, 2, 64), (1, 4, 32), (2, 6, 128), (3, 12, 64), (2, 8, 32)];
         let samples = shapes.map(|(nodes, replicas, batch)| sample(nodes, replicas, batch, &TRUTH));
-        let found = fit(&samples, TO_NINE_DIGITS);
+        // Where nothing is off, the error has an edge, and searches that stop early do so there.
+        let found = fit(&samples, 1e-15);
         assert!(found.is_settled, "{found:?}");
         for sample in samples {
             let batch = f64::from(sample.batch);
