@@ -219,17 +219,22 @@ mod tests {
         }
     }
 
+    /// Measurements are never exact; where they are, the error has an edge on which a search may
+    /// stop early.
     #[test]
     fn what_was_measured_is_predicted() {
         let shapes = [(1, 1, 32), (1, 2, 64), (1, 4, 32), (2, 6, 128), (3, 12, 64), (2, 8, 32)];
-        let samples = shapes.map(|(nodes, replicas, batch)| sample(nodes, replicas, batch, &TRUTH));
-        // Where nothing is off, the error has an edge, and searches that stop early do so there.
-        let found = fit(&samples, 1e-15);
+        let mut samples = shapes.map(|(nodes, gpus, batch)| sample(nodes, gpus, batch, &TRUTH));
+        for (index, sample) in samples.iter_mut().enumerate() {
+            sample.gradient_s *= 0.97 + 0.01 * index as f64;
+            sample.step_s *= 1.03 - 0.01 * index as f64;
+        }
+        let found = fit(&samples, TO_NINE_DIGITS);
         assert!(found.is_settled, "{found:?}");
         for sample in samples {
             let batch = f64::from(sample.batch);
             let step_s = found.throughput.step_s(sample.nodes, sample.replicas, batch, 0);
-            assert!((step_s / sample.step_s - 1.0).abs() < 0.03, "{sample:?} {step_s}");
+            assert!((step_s / sample.step_s - 1.0).abs() < 0.05, "{sample:?} {step_s}");
         }
     }
 
