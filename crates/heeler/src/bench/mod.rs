@@ -3,6 +3,7 @@
 //! `docs/reference/speed.md`.
 
 mod bare;
+mod choose;
 mod clock;
 mod memory;
 mod million;
@@ -10,6 +11,7 @@ mod overload;
 mod placements;
 mod report;
 mod setup;
+mod shares;
 mod waiting;
 
 use anyhow::{Result, bail};
@@ -54,6 +56,10 @@ enum Measure {
     Placements,
     /// Every recipe with more jobs than the cluster can serve.
     Overload,
+    /// One configuration for each of a thousand jobs, against its linear relaxation.
+    Choose,
+    /// Fair shares of three kinds for a thousand jobs, against one linear programme.
+    Shares,
 }
 
 impl Measure {
@@ -65,6 +71,8 @@ impl Measure {
             Measure::Memory => memory::measure(scope),
             Measure::Placements => placements::measure(scope),
             Measure::Overload => overload::measure(scope),
+            Measure::Choose => choose::measure(scope),
+            Measure::Shares => shares::measure(scope),
         }
     }
 }
