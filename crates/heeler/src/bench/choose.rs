@@ -36,7 +36,7 @@ pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
             ratios.push(seconds / peer_seconds);
         }
         let figure = Figure::new(format!("choose {name}"), median(times_ms), "ms");
-        figures.push(figure.against("its linear relaxation", median(ratios)).at_most(1.0));
+        figures.push(figure.against("its linear relaxation", median(ratios)).at_most(0.2));
     }
     Ok(figures)
 }
