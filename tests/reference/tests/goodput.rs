@@ -60,8 +60,8 @@ fn distance(one: &Throughput, two: &Throughput, samples: &[Sample]) -> f64 {
 
 /// Predicted times are compared, since parameters trade against each other. The authors' method is
 /// followed step by step, so nearly all fits end at the same place; but errors have edges, where
-/// the last bits of a sum decide on which side a search goes on. Of 364 fits at most 20 may be off by
-/// more than a thousandth (even another version of the authors' own library is, for 7).
+/// the last bits of a sum decide on which side a search goes on. Of 364 fits at most 20 may be off
+/// by more than a thousandth (even another version of the authors' own library is, for 7).
 #[test]
 fn fits_predict_what_those_of_the_authors_predict() {
     let Some(cases) = cases("pollux/reference/fit_cases.json.gz") else { return };

@@ -25,8 +25,8 @@ fn choosing(instance: &Value) -> Choosing {
     Choosing { capacities, rows }
 }
 
-/// All nine are solved to the end. The stored optima allow a gap of one in ten thousand, so ours may
-/// be lower; no lower than the relaxation, though (stored with four digits after the point).
+/// All nine are solved to the end. The stored optima allow a gap of one in ten thousand, so ours
+/// may be lower; no lower than the relaxation, though (stored with four digits after the point).
 #[test]
 fn no_choice_is_worse_than_the_stored_one() {
     let Some(path) = heeler_reference::file("sia/reference/ilp_instances.json.gz") else { return };

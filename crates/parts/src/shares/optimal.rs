@@ -60,8 +60,9 @@ impl Optimal {
         if self.kinds == Kinds::Aware {
             return rates;
         }
-        // Who does not tell kinds apart takes one rate for all of them. Which one only matters where
-        // it is compared with time that has passed: there, the published program takes the first.
+        // Who does not tell kinds apart takes one rate for all of them. Which one only matters
+        // where it is compared with time that has passed: there, the published program takes the
+        // first.
         let best = rates.iter().copied().fold(0.0, f64::max);
         let first = rates.first().copied().filter(|rate| *rate > 0.0).unwrap_or(best);
         let one = if self.objective == Objective::FinishTime { first } else { best };

@@ -79,8 +79,8 @@ impl Choosing {
     /// offer to a later one, and of rows that are alike the earlier one takes the earlier offer.
     ///
     /// Prices for the capacities make the rows independent of each other, and bound the cost from
-    /// below. Only choices whose loss at these prices fits between that bound and the best way known
-    /// can be part of a better way: those are searched, from the tightest bound upwards.
+    /// below. Only choices whose loss at these prices fits between that bound and the best way
+    /// known can be part of a better way: those are searched, from the tightest bound upwards.
     pub fn cheapest(&self, work_max: u64) -> Chosen {
         let core = Core::of(self);
         let (prices, work) = prices::best(&core);

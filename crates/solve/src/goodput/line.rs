@@ -1,5 +1,6 @@
 //! How far to go in one direction: the search of Moré and Thuente (1994), which brackets a length
-//! that gains enough and leaves a gentle slope, guessing by cubes and squares through what was seen.
+//! that gains enough and leaves a gentle slope, guessing by cubes and squares through what was
+//! seen.
 
 /// A step has to gain this part of what the slope at its beginning promises …
 const GAIN_MIN: f64 = 1e-3;

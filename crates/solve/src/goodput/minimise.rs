@@ -1,7 +1,7 @@
 //! The smallest value of a function of a few bounded variables near a start: the quasi-Newton
 //! method L-BFGS-B (Byrd, Lu, Nocedal and Zhu 1995; Morales and Nocedal 2011), step by step, since
-//! those who fit loosely end where its path happens to lead. With few variables its matrix is small,
-//! and is written out.
+//! those who fit loosely end where its path happens to lead. With few variables its matrix is
+//! small, and is written out.
 
 use super::line::{Line, Next};
 use std::collections::VecDeque;

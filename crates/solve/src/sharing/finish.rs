@@ -22,8 +22,8 @@ const FALL_MIN: f64 = 1e-9;
 
 impl Sharing {
     /// Make the largest lateness, the time at which a row will end over the time promised to it, as
-    /// small as possible; then, among all ways to do so, take the one with the smallest sum of squares.
-    /// The level is that lateness. Work left and promises must be more than nothing.
+    /// small as possible; then, among all ways to do so, take the one with the smallest sum of
+    /// squares. The level is that lateness. Work left and promises must be more than nothing.
     pub fn min_max_finish(&self, finishes: &[Finish]) -> Division {
         // Without a lateness to begin with: as if nobody had waited yet.
         let first = finishes.iter().map(|finish| finish.left / finish.promised_s);
