@@ -150,8 +150,14 @@ impl<'a> Hunt<'a> {
 
     /// Come near to the least cost by narrow searches.
     fn look_around(&mut self) {
+        // Often the bound itself can be reached, and little has to be looked at for that.
         for width in WIDTHS {
-            let (mut budget, _) = self.budgets();
+            if !self.is_done() {
+                self.search(self.budgets().0, width);
+            }
+        }
+        for width in WIDTHS {
+            let mut budget = 2 * self.budgets().0;
             while !self.is_done() && budget <= self.budgets().1 {
                 let before = self.best_cost;
                 self.search(budget, width);
