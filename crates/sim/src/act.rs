@@ -12,6 +12,7 @@ impl Simulation {
     pub(crate) fn happen(&mut self, happening: Happening) {
         match happening {
             Happening::Finish(job, _) => self.finish(job),
+            Happening::Turn(job, _) => self.turn(job),
             Happening::Saved(job) => {
                 let done = self.records[job].done;
                 self.release(job, Exit::Saved { done });
@@ -28,7 +29,7 @@ impl Simulation {
         }
     }
 
-    fn finish(&mut self, job: JobId) {
+    pub(crate) fn finish(&mut self, job: JobId) {
         let now = self.now;
         let late = self.world.notice_late();
         let record = &mut self.records[job];
@@ -38,6 +39,7 @@ impl Simulation {
         record.outcome = Outcome::Finished;
         self.watch.leaves(&mut self.records[job]);
         self.start_costs.remove(&job);
+        self.trainees.remove(&job);
         self.release(job, Exit::Finished);
     }
 
@@ -99,6 +101,9 @@ impl Simulation {
     }
 
     fn start(&mut self, job: JobId, number: Generation, on: &Assignment, transition: Transition) {
+        if self.trainees.contains_key(&job) {
+            return self.start_training(job, number, on, transition);
+        }
         let now = self.now;
         let every_event = self.world.quirks.restart_all_at_every_event;
         let own = self.start_costs.get(&job).copied();

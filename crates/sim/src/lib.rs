@@ -11,6 +11,7 @@ mod rounds;
 mod simulation;
 pub mod suggest;
 mod timeline;
+mod training;
 mod watch;
 pub mod workload;
 pub mod world;

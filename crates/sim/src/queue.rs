@@ -10,6 +10,8 @@ use std::collections::BinaryHeap;
 pub(crate) enum Happening {
     /// A job has done its work, unless its stamp has changed since.
     Finish(JobId, u32),
+    /// A training job is at the end of an epoch or reports, unless its stamp has changed since.
+    Turn(JobId, u32),
     /// A job that was told to stop is saved.
     Saved(JobId),
     /// A node breaks.
@@ -37,7 +39,7 @@ impl Queue {
     /// Something will happen.
     pub(crate) fn push(&mut self, at: Time, what: Happening) {
         let class = match what {
-            Happening::Finish(..) => 0,
+            Happening::Finish(..) | Happening::Turn(..) => 0,
             Happening::Saved(_) => 1,
             Happening::Break(_) => 2,
             Happening::Repair(_) => 3,

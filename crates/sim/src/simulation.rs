@@ -7,6 +7,7 @@ use crate::record::{Outcome, Record, Records};
 use crate::report::Occupancy;
 use crate::rounds::Rounds;
 use crate::timeline::{Level, Timeline};
+use crate::training::Trainee;
 use crate::watch::Watch;
 use crate::workload::{Arrivals, TraceJob};
 use crate::world::World;
@@ -44,6 +45,8 @@ pub struct Simulation {
     pub(crate) running: Vec<JobId>,
     /// Events that answer an action at the same moment.
     pub(crate) answers: Vec<Event>,
+    /// Unfinished jobs of which profiles were measured.
+    pub(crate) trainees: BTreeMap<JobId, Trainee>,
 }
 
 impl Simulation {
@@ -83,6 +86,7 @@ impl Simulation {
             start_costs: BTreeMap::new(),
             running: Vec::new(),
             answers: Vec::new(),
+            trainees: BTreeMap::new(),
         }
     }
 
@@ -194,7 +198,9 @@ impl Simulation {
     }
 
     pub(crate) fn submit(&mut self, job: TraceJob) {
-        let spec = job.spec;
+        let mut spec = job.spec;
+        let profiles = self.world.profiles.as_ref();
+        let trains = profiles.is_some_and(|profiles| profiles.describe(&mut spec));
         let work = spec.truth_for_the_oracle().map_or(0.0, |truth| truth.work);
         let alone = Span::from_micros((work / spec.nominal_pace).round() as u64);
         let gpus = spec.demand.asked();
@@ -213,6 +219,9 @@ impl Simulation {
         };
         self.watch.joins(&mut record);
         let id = self.records.push(record);
+        if trains {
+            self.trainees.insert(id, Trainee::new(self.cluster.kinds.len()));
+        }
         if let Some(name) = job.name {
             self.names.push(id, &name);
         }
@@ -334,6 +343,7 @@ impl Simulation {
             start_costs: self.start_costs.clone(),
             running: self.running.clone(),
             answers: self.answers.clone(),
+            trainees: self.trainees.clone(),
             ..*self
         }
     }
@@ -346,5 +356,8 @@ impl Simulation {
 
 /// Whether a scheduled finish no longer holds.
 fn is_void(records: &Records, what: Happening) -> bool {
-    matches!(what, Happening::Finish(job, stamp) if records[job].stamp != stamp)
+    match what {
+        Happening::Finish(job, stamp) | Happening::Turn(job, stamp) => records[job].stamp != stamp,
+        Happening::Saved(_) | Happening::Break(_) | Happening::Repair(_) => false,
+    }
 }

@@ -1,6 +1,6 @@
 //! Worlds as cards: which rules, costs and paces a name stands for.
 
-use super::{Costs, Failures, PaceModel, Quirks, World};
+use super::{Costs, Failures, PaceModel, Quirks, TrainingSettings, World};
 use heeler_engine::Rules;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,9 @@ pub struct WorldCard {
     /// What breaks.
     #[serde(default)]
     pub failures: Option<Failures>,
+    /// What is said of training jobs; such a world needs profiles of them.
+    #[serde(default)]
+    pub training: Option<TrainingSettings>,
 }
 
 /// What is wrong with a world card.
@@ -59,6 +62,7 @@ const BUILT_IN: &[(&str, &str)] = worlds![
     "gavel-perf",
     "lucid",
     "lucid-preemptive",
+    "sia",
 ];
 
 impl WorldCard {
@@ -100,6 +104,7 @@ impl WorldCard {
             costs: self.costs,
             pace: self.pace.clone(),
             failures: self.failures,
+            profiles: None,
         }
     }
 }

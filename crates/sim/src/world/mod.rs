@@ -6,16 +6,21 @@ mod costs;
 mod failures;
 mod measured;
 mod pace;
+mod profiles;
 
 pub use card::{WorldCard, WorldError};
 pub use costs::{Cost, Costs};
 pub use failures::Failures;
 pub use measured::PaceTable;
 pub use pace::PaceModel;
+pub use profiles::{
+    Curves, ModelSettings, Profile, Profiles, StepTime, Steps, TrainingSettings,
+};
 
 use heeler_engine::Rules;
 use heeler_model::Span;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// How the world itself differs from the plain one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -47,6 +52,8 @@ pub struct World {
     pub pace: PaceModel,
     /// What breaks.
     pub failures: Option<Failures>,
+    /// What was measured of training jobs.
+    pub profiles: Option<Arc<Profiles>>,
 }
 
 impl World {
