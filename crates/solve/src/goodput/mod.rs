@@ -4,9 +4,10 @@
 
 mod batch;
 mod fit;
+mod line;
 mod minimise;
 mod throughput;
 
 pub use batch::{Choice, Goodput, Limits, Noise};
-pub use fit::{Fitted, Sample, TO_FIVE_DIGITS, TO_THE_LAST_DIGIT, fit};
+pub use fit::{Fitted, Sample, TO_FIVE_DIGITS, TO_NINE_DIGITS, fit};
 pub use throughput::Throughput;
