@@ -6,9 +6,11 @@ mod policy;
 mod quantity;
 mod registry;
 mod rounds;
+mod shapes;
 
 pub use card::{Card, Claim, Differs, Knob};
 pub use error::CardError;
 pub use policy::{OrderCard, PlaceCard, PolicyCard};
 pub use registry::{BuiltIn, all, find};
 pub use rounds::{RoundsCard, SharesCard};
+pub use shapes::{AllotCard, ShapesCard};
