@@ -58,7 +58,7 @@ fn step_times_are_those_of_the_published_program() {
     let cases = "pollux/reference/throughput_lookup_cases.csv.gz";
     let (all, equal, _) = agree(&data, cases, "pollux/profiles", Some(true));
     println!("measured placements: {equal} of {all} within 1e-9");
-    assert!(all > 500 && equal == all);
+    assert!(all > 400 && equal == all);
     let (all, equal, near) = agree(&data, cases, "pollux/profiles", Some(false));
     println!("placements in between: {equal} of {all} within 1e-9, {near} within 1 %");
     let asked = "sia/reference/sia-philly1-39-throughput-queries.csv.gz";
