@@ -98,3 +98,16 @@ fn the_short_trace_is_met_within_a_tenth() {
     let Some(found) = run("sia/reference/philly1-39.csv", "sia", &[], true) else { return };
     println!("{found:.2?}");
 }
+
+#[test]
+fn the_whole_trace_is_met_within_a_tenth() {
+    let Some(found) = run("sia/workloads/philly/workload-1.csv", "sia", &[], true) else { return };
+    println!("{found:.2?}");
+}
+
+#[test]
+fn gavel_is_slower_there() {
+    let knobs = [("objective", "throughput"), ("reset", "360 s")];
+    let Some(found) = run("sia/reference/philly1-39.csv", "gavel", &knobs, false) else { return };
+    println!("gavel {found:.2?}");
+}

@@ -27,30 +27,22 @@ pub(super) fn settle(wanted: &[(JobId, Option<Shape>)], until: Time, view: &View
     let mut order: Vec<(JobId, Shape)> =
         wanted.iter().filter_map(|(id, shape)| Some((*id, (*shape)?))).collect();
     order.sort_by_key(|(id, shape)| (Reverse(shape.gpus), *id));
-    let mut desk = Desk::new(view);
-    for (id, shape) in &order {
-        desk.keep(*id, Some(*shape));
-    }
-    let missing = desk.place_all(&order);
+    let (mut desk, missing) = Desk::kept(&order, view);
     if missing > 0 {
-        let mut packed = Desk::new(view_again(desk));
-        for (id, shape) in &order {
-            if !packed.keep(*id, Some(*shape)) {
-                packed.place(*id, *shape);
-            }
+        // There can be only one draft at a time, so what was laid out is done again if need be.
+        let placed = desk.runs.len();
+        drop(desk);
+        desk = Desk::packed(&order, view);
+        if desk.runs.len() <= placed {
+            drop(desk);
+            desk = Desk::kept(&order, view).0;
         }
-        desk = packed;
     }
     desk.without_gpus(wanted);
     if order.iter().any(|(id, _)| !desk.runs.contains_key(id)) {
         desk.fill(wanted);
     }
     desk.plan(wanted, until)
-}
-
-/// The view, once a draft on it is over: there can be only one at a time.
-fn view_again<'a>(desk: Desk<'a>) -> &'a View<'a> {
-    desk.view
 }
 
 impl<'a> Desk<'a> {
@@ -66,6 +58,32 @@ impl<'a> Desk<'a> {
         Desk { view, draft, used, runs, refused }
     }
 
+    /// Whoever keeps its shape keeps its GPUs, then the others; and how many do not fit.
+    fn kept(order: &[(JobId, Shape)], view: &'a View<'a>) -> (Desk<'a>, usize) {
+        let mut desk = Desk::new(view);
+        for (id, shape) in order {
+            desk.keep(*id, Some(*shape), false);
+        }
+        let mut missing = 0;
+        for (id, shape) in order {
+            let placed = desk.runs.contains_key(id) || desk.place(*id, *shape);
+            let limited = matches!(desk.refused.get(id), Some(Reason::OverLimit { .. }));
+            missing += usize::from(!placed && !limited);
+        }
+        (desk, missing)
+    }
+
+    /// The largest first, whoever it is.
+    fn packed(order: &[(JobId, Shape)], view: &'a View<'a>) -> Desk<'a> {
+        let mut desk = Desk::new(view);
+        for (id, shape) in order {
+            if !desk.keep(*id, Some(*shape), true) {
+                desk.place(*id, *shape);
+            }
+        }
+        desk
+    }
+
     fn take(&mut self, job: &Job, placement: Placement) {
         self.draft.claim(&placement, Grip::from(&job.spec.demand));
         let assignment = Assignment { placement, share: job.spec.demand.share };
@@ -77,25 +95,30 @@ impl<'a> Desk<'a> {
     }
 
     /// Let a job keep what it has, if that is the shape it shall have and nobody else has it now.
-    fn keep(&mut self, id: JobId, shape: Option<Shape>) -> bool {
+    /// Where others may have been given something before, limits are looked at.
+    fn keep(&mut self, id: JobId, shape: Option<Shape>, limited: bool) -> bool {
         let job = self.view.state().job(id);
         let Some(on) = &job.assignment else { return false };
         let has = Shape::of(on, &self.draft);
         let same = shape.is_none_or(|shape| has.is_some_and(|has| has.is_like(shape)));
-        if !same || !self.draft.has_room_for(&on.placement, Grip::from(&job.spec.demand)) {
+        let allowed = !limited || self.within_limits(job, on.milli() as i64).is_ok();
+        if !same || !allowed || !self.draft.has_room_for(&on.placement, Grip::from(&job.spec.demand)) {
             return false;
         }
         self.take(job, on.placement.clone());
         true
     }
 
+    fn within_limits(&self, job: &Job, milli: i64) -> Result<(), Reason> {
+        let used = |tenant| self.used.get(&tenant).copied().unwrap_or(0);
+        self.view.tenants().within_limits(job.spec.tenant, milli, used)
+    }
+
     /// Give a job GPUs of a shape.
     fn place(&mut self, id: JobId, shape: Shape) -> bool {
         let job = self.view.state().job(id);
         let milli = i64::from(shape.gpus) * i64::from(job.spec.demand.share.0);
-        let used = |tenant| self.used.get(&tenant).copied().unwrap_or(0);
-        let allowed = self.view.tenants().within_limits(job.spec.tenant, milli, used);
-        let placed = allowed.and_then(|()| {
+        let placed = self.within_limits(job, milli).and_then(|()| {
             let mut want = Want { gpus: shape.gpus, ..Want::as_asked(job) };
             want.demand.kinds = KindSet::only(shape.kind);
             let (remainder, racks) = (Remainder::AsPicked, true);
@@ -111,22 +134,11 @@ impl<'a> Desk<'a> {
         self.runs.contains_key(&id)
     }
 
-    /// Give everybody who has nothing yet their shape, and say how many do not fit.
-    fn place_all(&mut self, order: &[(JobId, Shape)]) -> usize {
-        let mut missing = 0;
-        for (id, shape) in order {
-            let placed = self.runs.contains_key(id) || self.place(*id, *shape);
-            let limited = matches!(self.refused.get(id), Some(Reason::OverLimit { .. }));
-            missing += usize::from(!placed && !limited);
-        }
-        missing
-    }
-
     /// Jobs that use no GPU start where there is room beside the others.
     fn without_gpus(&mut self, wanted: &[(JobId, Option<Shape>)]) {
         for (id, _) in wanted {
             let job = self.view.state().job(*id);
-            if job.spec.demand.asked() > 0 || self.keep(*id, None) {
+            if job.spec.demand.asked() > 0 || self.keep(*id, None, false) {
                 continue;
             }
             match Anywhere.place(&Want::as_asked(job), &self.draft, self.view) {
@@ -141,7 +153,7 @@ impl<'a> Desk<'a> {
         let kinds = self.draft.cluster().kinds.len();
         for (id, _) in wanted.iter().filter(|(_, shape)| shape.is_none()) {
             if !self.runs.contains_key(id) {
-                self.keep(*id, None);
+                self.keep(*id, None, true);
             }
         }
         for (id, _) in wanted {
