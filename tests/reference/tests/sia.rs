@@ -43,8 +43,8 @@ fn agree(data: &Path, table: &str, folder: &str, measured: Option<bool>) -> (usi
         let found = steps.at(&gpus, row["atomic_bsz"].parse().expect("a batch"));
         let number = |name: &str| row[name].parse::<f64>().expect("a number");
         let off = |here: f64, there: f64| (here / there - 1.0).abs();
-        let worst = off(found.step_s, number("step_time"))
-            .max(off(found.exchange_s, number("sync_time")));
+        let worst =
+            off(found.step_s, number("step_time")).max(off(found.exchange_s, number("sync_time")));
         all += 1;
         equal += usize::from(worst < 1e-9);
         near += usize::from(worst < 0.01);
@@ -73,7 +73,8 @@ fn figures(simulation: &Simulation) -> [f64; 5] {
         records.iter().map(|r| r.completion().expect("every job ends").secs_f64()).collect();
     ends.sort_by(f64::total_cmp);
     let count = ends.len() as f64;
-    let makespan = records.iter().map(|r| r.ended.expect("it ended").secs_f64()).fold(0.0, f64::max);
+    let makespan =
+        records.iter().map(|r| r.ended.expect("it ended").secs_f64()).fold(0.0, f64::max);
     let gpu_hours: f64 = records.iter().map(|r| r.held_milli / 1e9 / 3600.0).sum();
     let restarts: u32 = records.iter().map(|r| r.preemptions + r.moves).sum();
     [

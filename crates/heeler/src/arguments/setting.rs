@@ -9,8 +9,10 @@ use anyhow::Result;
 use clap::Args;
 use heeler_model::Cluster;
 use heeler_sim::Simulation;
-use heeler_sim::workload::{Arrivals, Cut, Generator, Shape, Trace, TraceJob, cut, describe};
-use heeler_sim::world::{PaceTable, World, WorldCard};
+use heeler_sim::workload::{
+    Arrivals, Cut, Generator, Shape, Trace, TraceJob, cut, describe, find_beside,
+};
+use heeler_sim::world::{PaceTable, Profiles, World, WorldCard};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -142,7 +144,17 @@ impl Setting {
         if let Some(path) = &self.arguments.rates {
             world.pace.table = Some(Arc::new(PaceTable::read(path, &models, &cluster)?));
         }
+        if let (Some(settings), Some(folder)) = (&self.world.training, self.profiles()) {
+            let profiles = Profiles::read(&folder, settings, &models, &cluster)?;
+            world.profiles = Some(Arc::new(profiles));
+        }
         Ok(Scene { cluster: Arc::new(cluster), world, arrivals, seed })
+    }
+
+    /// The folder of profiles: the one given, or the one near the trace that its reader takes.
+    fn profiles(&self) -> Option<PathBuf> {
+        let given = self.arguments.reading.profiles.clone();
+        given.or_else(|| find_beside(self.arguments.trace.as_deref()?, "profiles"))
     }
 
     /// The trace with its submissions closer together or further apart, so that it is that load.

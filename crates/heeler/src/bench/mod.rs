@@ -10,6 +10,7 @@ mod overload;
 mod placements;
 mod report;
 mod setup;
+mod sia;
 mod waiting;
 
 use anyhow::{Result, bail};
@@ -54,6 +55,8 @@ enum Measure {
     Placements,
     /// Every recipe with more jobs than the cluster can serve.
     Overload,
+    /// A decision of `sia` on 1,024 GPUs.
+    Sia,
 }
 
 impl Measure {
@@ -65,6 +68,7 @@ impl Measure {
             Measure::Memory => memory::measure(scope),
             Measure::Placements => placements::measure(scope),
             Measure::Overload => overload::measure(scope),
+            Measure::Sia => sia::measure(scope),
         }
     }
 }

@@ -102,7 +102,10 @@ impl<'a> Desk<'a> {
         let has = Shape::of(on, &self.draft);
         let same = shape.is_none_or(|shape| has.is_some_and(|has| has.is_like(shape)));
         let allowed = !limited || self.within_limits(job, on.milli() as i64).is_ok();
-        if !same || !allowed || !self.draft.has_room_for(&on.placement, Grip::from(&job.spec.demand)) {
+        if !same
+            || !allowed
+            || !self.draft.has_room_for(&on.placement, Grip::from(&job.spec.demand))
+        {
             return false;
         }
         self.take(job, on.placement.clone());

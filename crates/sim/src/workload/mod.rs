@@ -22,7 +22,7 @@ pub use names::Names;
 pub use python_random::PythonRandom;
 pub use read::{Format, Options, Sample, read};
 pub use row::{Header, Row};
-pub use table::{Table, open};
+pub use table::{Table, find_beside, open};
 pub use tally::Tally;
 pub use trace::Trace;
 pub use write::{WriteError, replace_file, write, write_to};

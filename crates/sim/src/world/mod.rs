@@ -13,9 +13,7 @@ pub use costs::{Cost, Costs};
 pub use failures::Failures;
 pub use measured::PaceTable;
 pub use pace::PaceModel;
-pub use profiles::{
-    Curves, ModelSettings, Profile, Profiles, StepTime, Steps, TrainingSettings,
-};
+pub use profiles::{Curves, ModelSettings, Profile, Profiles, StepTime, Steps, TrainingSettings};
 
 use heeler_engine::Rules;
 use heeler_model::Span;

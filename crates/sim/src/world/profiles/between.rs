@@ -43,10 +43,8 @@ pub(super) fn corners(points: &[Point], at: Point) -> Option<Weights> {
     let forbidding = 1e3 * (1.0 + heights.iter().copied().fold(0.0, f64::max));
     let height = |index: usize| heights.get(index).copied().unwrap_or(forbidding);
     let first = points.len();
-    let mut basis = Basis {
-        columns: [first, first + 1, first + 2, first + 3],
-        amounts: [1.0, 0.0, 0.0, 0.0],
-    };
+    let mut basis =
+        Basis { columns: [first, first + 1, first + 2, first + 3], amounts: [1.0, 0.0, 0.0, 0.0] };
     for step in 0..STEPS_MAX {
         let matrix = basis.columns.map(column);
         let prices = solve(&transposed(&matrix), basis.columns.map(height))?;
@@ -75,7 +73,12 @@ pub(super) fn corners(points: &[Point], at: Point) -> Option<Weights> {
 
 impl Basis {
     /// Let a column enter, and another leave.
-    fn exchange(&mut self, matrix: &[[f64; 4]; 4], entering: usize, column: [f64; 4]) -> Option<()> {
+    fn exchange(
+        &mut self,
+        matrix: &[[f64; 4]; 4],
+        entering: usize,
+        column: [f64; 4],
+    ) -> Option<()> {
         let change = solve(matrix, column)?;
         let mut leaving: Option<(usize, f64)> = None;
         for (slot, change) in change.iter().enumerate().filter(|(_, change)| **change > TINY) {
@@ -118,7 +121,8 @@ fn solve(columns: &[[f64; 4]; 4], right: [f64; 4]) -> Option<[f64; 4]> {
         rows[row][4] = right[row];
     }
     for pivot in 0..4 {
-        let best = (pivot..4).max_by(|a, b| rows[*a][pivot].abs().total_cmp(&rows[*b][pivot].abs()));
+        let best =
+            (pivot..4).max_by(|a, b| rows[*a][pivot].abs().total_cmp(&rows[*b][pivot].abs()));
         rows.swap(pivot, best?);
         if rows[pivot][pivot].abs() < 1e-12 {
             return None;
@@ -171,7 +175,8 @@ mod tests {
             points.push([0, 1, 2].map(|bit| f64::from(corner >> bit & 1)));
         }
         let values: Vec<f64> = (0..9).map(|index| if index == 0 { 1.0 } else { 0.0 }).collect();
-        for (at, expected) in [([0.5, 0.5, 0.5], 1.0), ([0.5, 0.5, 0.25], 0.5), ([0.3, 0.6, 0.1], 0.2)]
+        for (at, expected) in
+            [([0.5, 0.5, 0.5], 1.0), ([0.5, 0.5, 0.25], 0.5), ([0.3, 0.6, 0.1], 0.2)]
         {
             let found = value(&points, &values, at).expect("inside");
             assert!((found - expected).abs() < 1e-9, "{at:?}: {found}");

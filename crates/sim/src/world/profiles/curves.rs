@@ -46,9 +46,11 @@ impl Curves {
         let fewest = curves.by_batch.values().map(Vec::len).min().unwrap_or(0);
         let epochs = epochs.unwrap_or(fewest);
         if fewest < epochs || epochs == 0 {
-            let message = format!("has {fewest} epochs for some batch size, {} needed", epochs.max(1));
-            return Err(TraceError::file(folder, message)
-                .hint("look at its tables `validation-BATCH.csv`, or set fewer epochs in the world"));
+            let message =
+                format!("has {fewest} epochs for some batch size, {} needed", epochs.max(1));
+            return Err(TraceError::file(folder, message).hint(
+                "look at its tables `validation-BATCH.csv`, or set fewer epochs in the world",
+            ));
         }
         let end = |epoch: usize| {
             let all = curves.by_batch.values().map(|epochs| epochs[epoch].progress);

@@ -87,8 +87,10 @@ impl Profiles {
         let (initial, most) = profile.curves.range();
         let kinds = 0..self.on_node.len();
         let steps = |kind: usize| profile.steps[kind].as_ref();
-        let on_gpu: Vec<(u32, u32)> =
-            kinds.clone().map(|kind| steps(kind).map_or((0, 0), |s| profile.on_gpu(kind, s))).collect();
+        let on_gpu: Vec<(u32, u32)> = kinds
+            .clone()
+            .map(|kind| steps(kind).map_or((0, 0), |s| profile.on_gpu(kind, s)))
+            .collect();
         let alone = kinds.clone().map(|kind| steps(kind).map_or(0.0, Steps::alone)).collect();
         let mut there = KindSet::NONE;
         for kind in kinds.clone().filter(|kind| steps(*kind).is_some()) {
@@ -133,7 +135,11 @@ impl Profiles {
 }
 
 impl Profile {
-    fn read(folder: &Path, settings: ModelSettings, cluster: &Cluster) -> Result<Profile, TraceError> {
+    fn read(
+        folder: &Path,
+        settings: ModelSettings,
+        cluster: &Cluster,
+    ) -> Result<Profile, TraceError> {
         let curves = Curves::read(folder, settings.epochs)?;
         let mut steps = Vec::new();
         for kind in &cluster.kinds {

@@ -94,7 +94,10 @@ impl Steps {
                 let sum = |part: fn(&StepTime) -> f64| {
                     corners.iter().map(|(index, weight)| part(&self.times[*index]) * weight).sum()
                 };
-                StepTime { step_s: sum(|time| time.step_s), exchange_s: sum(|time| time.exchange_s) }
+                StepTime {
+                    step_s: sum(|time| time.step_s),
+                    exchange_s: sum(|time| time.exchange_s),
+                }
             }
             None => self.nearest(at),
         }
