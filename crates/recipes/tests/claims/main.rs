@@ -13,4 +13,5 @@ mod priority;
 mod rounds;
 mod scene;
 mod shortest;
+mod sia;
 mod tiresias;
