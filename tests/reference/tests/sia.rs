@@ -59,11 +59,15 @@ fn step_times_are_those_of_the_published_program() {
     let (all, equal, _) = agree(&data, cases, "pollux/profiles", Some(true));
     println!("measured placements: {equal} of {all} within 1e-9");
     assert!(all > 400 && equal == all);
+    // Most measurements lie on a grid, where several tetrahedra are equally right: the published
+    // program takes what its library comes to.
     let (all, equal, near) = agree(&data, cases, "pollux/profiles", Some(false));
     println!("placements in between: {equal} of {all} within 1e-9, {near} within 1 %");
+    assert!(equal * 3 > all * 2 && near * 4 > all * 3);
     let asked = "sia/reference/sia-philly1-39-throughput-queries.csv.gz";
-    let (all, equal, near) = agree(&data, asked, "sia/profiles", None);
-    println!("what a run asked for: {equal} of {all} within 1e-9, {near} within 1 %");
+    let (all, equal, _) = agree(&data, asked, "sia/profiles", None);
+    println!("what a run asked for: {equal} of {all} within 1e-9");
+    assert!(all > 100 && equal == all);
 }
 
 /// A run in numbers: mean completion time, 99th percentile, makespan, GPU hours and restarts of a job.
@@ -86,29 +90,68 @@ fn figures(simulation: &Simulation) -> [f64; 5] {
     ]
 }
 
-fn run(trace: &str, recipe: &str, knobs: &[(&str, &str)], adaptive: bool) -> Option<[f64; 5]> {
-    let data = shared()?;
-    let profiles = Some(data.join("sia/profiles"));
-    let options = Options { profiles, adaptive, ..Options::default() };
-    let case = Case { trace, options, cluster: CLUSTER, recipe, knobs, world: "sia" };
-    Some(figures(&case.run(&data)))
+/// A run as it was recorded: mean completion time, 99th percentile and makespan in seconds, and GPU
+/// hours of a job.
+type Recorded = [f64; 4];
+
+struct Run<'a> {
+    trace: &'a str,
+    cluster: &'a str,
+    recipe: &'a str,
+    knobs: &'a [(&'a str, &'a str)],
+    adaptive: bool,
 }
+
+impl Run<'_> {
+    fn figures(&self) -> Option<[f64; 5]> {
+        let data = shared()?;
+        let profiles = Some(data.join("sia/profiles"));
+        let options = Options { profiles, adaptive: self.adaptive, ..Options::default() };
+        let Run { trace, cluster, recipe, knobs, .. } = *self;
+        let case = Case { trace, options, cluster, recipe, knobs, world: "sia" };
+        Some(figures(&case.run(&data)))
+    }
+
+    /// Run it, print it beside what was recorded, and require it to be so near, figure by figure.
+    fn must_be_near(&self, recorded: Recorded, within: [f64; 4]) {
+        let Some(found) = self.figures() else { return };
+        println!("{} on {}: {found:.2?} here, {recorded:.2?} recorded", self.recipe, self.cluster);
+        for ((here, there), within) in found.iter().zip(recorded).zip(within) {
+            assert!((here / there - 1.0).abs() < within, "{here} here, {there} recorded");
+        }
+    }
+}
+
+const SHORT: Run<'_> = Run {
+    trace: "sia/reference/philly1-39.csv",
+    cluster: CLUSTER,
+    recipe: "sia",
+    knobs: &[],
+    adaptive: true,
+};
 
 #[test]
 fn the_short_trace_is_met_within_a_tenth() {
-    let Some(found) = run("sia/reference/philly1-39.csv", "sia", &[], true) else { return };
-    println!("{found:.2?}");
+    SHORT.must_be_near([977.18, 6879.0, 13129.0, 2.01], [0.1; 4]);
+    let one_kind = Run { cluster: "16x4:aws", ..SHORT };
+    one_kind.must_be_near([2313.38, 13908.0, 20158.0, 4.024], [0.1; 4]);
 }
 
+/// The 99th percentile is the second longest job; the four jobs of its model take 25,000 to 40,000 s
+/// there and 27,000 to 35,000 s here.
 #[test]
-fn the_whole_trace_is_met_within_a_tenth() {
-    let Some(found) = run("sia/workloads/philly/workload-1.csv", "sia", &[], true) else { return };
-    println!("{found:.2?}");
+fn the_whole_trace_is_met_within_a_tenth_but_for_its_tail() {
+    let whole = Run { trace: "sia/workloads/philly/workload-1.csv", ..SHORT };
+    whole.must_be_near([1949.75, 28390.0, 55913.0, 4.027], [0.1, 0.15, 0.1, 0.1]);
 }
 
+/// Gavel, for the largest throughput, with jobs as they were tuned: 1.72 times as long in the mean.
 #[test]
-fn gavel_is_slower_there() {
-    let knobs = [("objective", "throughput"), ("reset", "360 s")];
-    let Some(found) = run("sia/reference/philly1-39.csv", "gavel", &knobs, false) else { return };
-    println!("gavel {found:.2?}");
+fn gavel_takes_longer_by_the_factor_that_was_recorded() {
+    let knobs = &[("objective", "throughput"), ("reset", "360 s")];
+    let gavel = Run { recipe: "gavel", knobs, adaptive: false, ..SHORT };
+    let (Some(gavel), Some(sia)) = (gavel.figures(), SHORT.figures()) else { return };
+    let (here, there) = (gavel[0] / sia[0], 1676.82 / 977.18);
+    println!("gavel {gavel:.2?}, {here:.2} times sia here, {there:.2} times there");
+    assert!((here / there - 1.0).abs() < 0.1, "{here} here, {there} there");
 }

@@ -28,7 +28,8 @@ fn seconds(speed: f64, nodes: usize, gpus: u32, batch: u32, exchange_s: f64) -> 
 fn write_model(folder: &Path, exchange_s: f64) {
     std::fs::create_dir_all(folder).expect("a folder");
     let save = |name: String, text: &str| std::fs::write(folder.join(name), text).expect("a file");
-    let kinds = [("small", 1.0, vec!["1", "2", "4", "44"]), ("large", 3.0, vec!["1", "2", "4", "8"])];
+    let kinds =
+        [("small", 1.0, vec!["1", "2", "4", "44"]), ("large", 3.0, vec!["1", "2", "4", "8"])];
     for (kind, speed, placements) in kinds {
         let mut text = String::from("placement,local_bsz,step_time,sync_time\n");
         for placement in placements {
@@ -103,8 +104,9 @@ fn sia_grows_what_scales() {
 /// for: four GPUs and a batch of 256.
 #[test]
 fn sia_beats_schedulers_of_rigid_jobs() {
-    let jobs: Vec<(&str, u64)> =
-        (0..12).map(|index| (if index % 3 == 2 { "stalls" } else { "scales" }, 50 * index)).collect();
+    let jobs: Vec<(&str, u64)> = (0..12)
+        .map(|index| (if index % 3 == 2 { "stalls" } else { "scales" }, 50 * index))
+        .collect();
     let sia = training(&jobs, true).run("sia", &[]).mean_s();
     let rigid = training(&jobs, false);
     for (recipe, factor) in [("fifo-skip", 1.5), ("gavel", 1.5)] {

@@ -7,6 +7,8 @@ mod between;
 mod curves;
 mod settings;
 mod steps;
+#[cfg(test)]
+mod tests;
 
 pub use curves::Curves;
 pub use settings::{ModelSettings, TrainingSettings};
