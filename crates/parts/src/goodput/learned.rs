@@ -132,3 +132,63 @@ impl Seen {
         self.model = Some(fit(&samples, TO_FIVE_DIGITS).throughput);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FAST: KindId = KindId(1);
+
+    fn batch() -> Batch {
+        Batch {
+            asked: 256,
+            adapts: true,
+            initial: 64,
+            most: 1024,
+            on_gpu: vec![(16, 256), (16, 256)],
+            alone: vec![100.0, 300.0],
+        }
+    }
+
+    fn step(replicas: u32, batch: u32, step_s: f64) -> Report {
+        let (nodes, accumulation) = (1, 0);
+        Report::Step { nodes, replicas, batch, accumulation, step_s, exchange_s: 0.0 }
+    }
+
+    fn on(kind: KindId, gpus: u32) -> Shape {
+        Shape { kind, gpus, nodes: 1 }
+    }
+
+    #[test]
+    fn an_unknown_kind_is_told_by_how_one_gpu_compares() {
+        let (mut learned, batch) = (Learned::default(), batch());
+        let shapes = Shapes::default();
+        assert_eq!(learned.goodput(&batch, on(KindId(0), 1), &shapes), None, "nothing is known");
+        learned.observe(KindId(0), &step(1, 64, 0.64));
+        learned.observe(KindId(0), &Report::Noise { square: 1.0, variance: 8.0 });
+        learned.refit();
+        let slow = learned.goodput(&batch, on(KindId(0), 1), &shapes).expect("it was measured");
+        let fast = learned.goodput(&batch, on(FAST, 1), &shapes).expect("told by the other");
+        assert!((fast / slow - 3.0).abs() < 1e-9, "{fast} {slow}");
+        let two = learned.goodput(&batch, on(KindId(0), 2), &shapes).expect("hoped for");
+        assert!(two > 1.5 * slow, "what was not seen is taken to scale: {two} {slow}");
+        assert_eq!(learned.largest(), 1);
+    }
+
+    #[test]
+    fn what_was_fitted_is_the_same_after_a_restart() {
+        let (mut learned, batch) = (Learned::default(), batch());
+        learned.observe(FAST, &Report::Noise { square: 1.0, variance: 8.0 });
+        learned.observe(FAST, &step(1, 64, 0.2));
+        learned.refit();
+        learned.observe(FAST, &step(2, 64, 0.3));
+        let saved = serde_json::to_value(&learned).expect("plain data");
+        let mut again: Learned = serde_json::from_value(saved).expect("as it was saved");
+        again.fit_again();
+        let shapes = Shapes::default();
+        let of = |learned: &Learned| learned.goodput(&batch, on(FAST, 4), &shapes);
+        assert_eq!(of(&learned), of(&again), "the second step is not fitted yet in either");
+        learned.refit();
+        assert_ne!(of(&learned), of(&again));
+    }
+}

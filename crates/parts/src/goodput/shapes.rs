@@ -72,7 +72,8 @@ impl Shapes {
 
     /// So many GPUs of a kind on as few nodes as possible.
     pub fn fewest_nodes(&self, kind: KindId, gpus: u32) -> Shape {
-        Shape { kind, gpus, nodes: gpus.div_ceil(self.on_node[kind.index()].max(1)) }
+        let on_node = self.on_node.get(kind.index()).copied().unwrap_or(gpus);
+        Shape { kind, gpus, nodes: gpus.div_ceil(on_node.max(1)) }
     }
 
     /// The shapes that a job may be given, up to so many GPUs, kind by kind and smallest first.
