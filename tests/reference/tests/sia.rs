@@ -1,6 +1,6 @@
-//! Sia's simulator (SOSP 2023): step times of its profiles, and its runs. Its integer programmes have
-//! many optima, so that changing only the solver changes nearly every completion time; runs are met
-//! as a whole, within a tenth.
+//! Sia's simulator (SOSP 2023): step times of its profiles, and its runs. Its integer programmes
+//! have many optima, so that changing only the solver changes nearly every completion time; runs
+//! are met as a whole, within a tenth.
 
 use flate2::read::GzDecoder;
 use heeler_reference::{Case, shared};
@@ -70,7 +70,7 @@ fn step_times_are_those_of_the_published_program() {
     assert!(all > 100 && equal == all);
 }
 
-/// A run in numbers: mean completion time, 99th percentile, makespan, GPU hours and restarts of a job.
+/// A run in numbers: mean completion time, 99th percentile, makespan, GPU hours and restarts.
 fn figures(simulation: &Simulation) -> [f64; 5] {
     let records = simulation.records().all();
     let mut ends: Vec<f64> =
@@ -137,8 +137,8 @@ fn the_short_trace_is_met_within_a_tenth() {
     one_kind.must_be_near([2313.38, 13908.0, 20158.0, 4.024], [0.1; 4]);
 }
 
-/// The 99th percentile is the second longest job; the four jobs of its model take 25,000 to 40,000 s
-/// there and 27,000 to 35,000 s here.
+/// The 99th percentile is the second longest job; the four jobs of its model take 25,000 to
+/// 40,000 s there and 27,000 to 35,000 s here.
 #[test]
 fn the_whole_trace_is_met_within_a_tenth_but_for_its_tail() {
     let whole = Run { trace: "sia/workloads/philly/workload-1.csv", ..SHORT };

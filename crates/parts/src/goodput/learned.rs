@@ -1,6 +1,6 @@
-//! What is known of how fast a job gets on, shape by shape: a throughput model for each kind of GPU,
-//! fitted to what the job reported there; a kind on which it never ran is told from one on which it
-//! did, by how the two compare on one GPU (Sia, SOSP 2023, §3.3).
+//! What is known of how fast a job gets on, shape by shape: a throughput model for each kind of
+//! GPU, fitted to what the job reported there; a kind on which it never ran is told from one on
+//! which it did, by how the two compare on one GPU (Sia, SOSP 2023, §3.3).
 
 use super::shapes::{Shape, Shapes};
 use heeler_model::{Batch, JobSpec, KindId, Report};
@@ -73,7 +73,7 @@ impl Learned {
         samples.map(|sample| sample.replicas).max().unwrap_or(0)
     }
 
-    /// The kind of GPU, of those that were measured, that tells about another: itself, or the first.
+    /// The kind, of those that were measured, that tells about another: itself, or the first.
     fn told_by(&self, kind: KindId) -> Option<(KindId, Throughput)> {
         let own = self.kinds.get(&kind).and_then(|seen| seen.model);
         let first = || self.kinds.iter().find_map(|(kind, seen)| Some((*kind, seen.model?)));

@@ -1,5 +1,5 @@
-//! Rounds in which every job is given a shape: how many GPUs of which kind, by how much it gets done
-//! there. What that is, is learnt from what running jobs report.
+//! Rounds in which every job is given a shape: how many GPUs of which kind, by how much it gets
+//! done there. What that is, is learnt from what running jobs report.
 
 mod learned;
 mod rounds;

@@ -26,8 +26,8 @@ impl Shape {
         (gpus > 0).then_some(Shape { kind, gpus, nodes })
     }
 
-    /// Whether two are as many GPUs of one kind. How they lie is not for a job to choose: who had to
-    /// be spread stays where it is.
+    /// Whether two are as many GPUs of one kind. How they lie is not for a job to choose: who had
+    /// to be spread stays where it is.
     pub fn is_like(self, other: Shape) -> bool {
         (self.kind, self.gpus) == (other.kind, other.gpus)
     }

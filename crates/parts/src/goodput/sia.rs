@@ -1,5 +1,5 @@
-//! Sia (Subramanya et al., SOSP 2023): in every round, the shapes for all jobs together that make the
-//! most of the cluster, by goodput that is normalised job by job and tempered for fairness.
+//! Sia (Subramanya et al., SOSP 2023): in every round, the shapes for all jobs together that make
+//! the most of the cluster, by goodput that is normalised job by job and tempered for fairness.
 
 use super::learned::described;
 use super::rounds::{Allot, Candidate};

@@ -115,8 +115,8 @@ fn sia_beats_schedulers_of_rigid_jobs() {
     }
 }
 
-/// Two GPUs of two kinds, and two jobs: one is four times as fast on the better kind, the other by a
-/// fifth. Costs are 1/√4 + 1 = 1.5 with the first on it, and 1 + 1/√1.2 = 1.91 the other way round.
+/// Two GPUs of two kinds, and two jobs: one is four times as fast on the better kind, the other by
+/// a fifth. Costs are 1/√4 + 1 = 1.5 with the first on it, and 1 + 1/√1.2 = 1.91 the other way.
 #[test]
 fn sia_gives_the_better_kind_to_who_gains_by_it() {
     let rows: [Row; 2] = [

@@ -22,8 +22,8 @@ pub struct Curves {
 }
 
 impl Curves {
-    /// Read the tables `validation-BATCH.csv` of a folder, of which so many epochs count; as many as
-    /// all of them have, if not given.
+    /// Read the tables `validation-BATCH.csv` of a folder, of which so many epochs count; as many
+    /// as all of them have, if not given.
     pub fn read(folder: &Path, epochs: Option<usize>) -> Result<Curves, TraceError> {
         let mut curves = Curves::default();
         for path in files(folder)? {

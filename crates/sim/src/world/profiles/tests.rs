@@ -93,7 +93,8 @@ fn broken_profiles_are_refused_with_their_place() {
     for (placements, error) in [
         (
             "placement,local_bsz,step_time,sync_time\n1a,10,1,0\n",
-            "placements-t4.csv:2: column 1 (`placement`): expected GPUs of each node as digits, found `1a`",
+            "placements-t4.csv:2: column 1 (`placement`): expected GPUs of each node as digits, \
+             found `1a`",
         ),
         (
             "placement,local_bsz,step_time,sync_time\n1,0,1,0\n",
