@@ -7,4 +7,4 @@ mod linear;
 mod sharing;
 
 pub use linear::{Answer, Linear, Status};
-pub use sharing::{Division, Row, Sharing};
+pub use sharing::{Division, Finish, Row, Sharing};

@@ -3,6 +3,7 @@
 //! `docs/reference/speed.md`.
 
 mod bare;
+mod choose;
 mod clock;
 mod memory;
 mod million;
@@ -10,6 +11,7 @@ mod overload;
 mod placements;
 mod report;
 mod setup;
+mod shares;
 mod sia;
 mod waiting;
 
@@ -55,6 +57,10 @@ enum Measure {
     Placements,
     /// Every recipe with more jobs than the cluster can serve.
     Overload,
+    /// One configuration for each of a thousand jobs, against its linear relaxation.
+    Choose,
+    /// Fair shares of three kinds for a thousand jobs, against one linear programme.
+    Shares,
     /// A decision of `sia` on 1,024 GPUs.
     Sia,
 }
@@ -68,6 +74,8 @@ impl Measure {
             Measure::Memory => memory::measure(scope),
             Measure::Placements => placements::measure(scope),
             Measure::Overload => overload::measure(scope),
+            Measure::Choose => choose::measure(scope),
+            Measure::Shares => shares::measure(scope),
             Measure::Sia => sia::measure(scope),
         }
     }

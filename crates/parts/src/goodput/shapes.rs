@@ -56,7 +56,7 @@ impl Shapes {
             let up = fleet.up_of(KindSet::only(kind));
             let mut sizes: Vec<u32> =
                 (0..7).map(|power| 1 << power).filter(|size| *size < on_node).collect();
-            let whole = if on_node > 0 { up / on_node } else { 0 };
+            let whole = up.checked_div(on_node).unwrap_or(0);
             sizes.extend((1..=whole).map(|nodes| nodes * on_node));
             shapes.sizes.push(sizes);
             shapes.on_node.push(on_node);

@@ -7,7 +7,7 @@ mod greedy;
 mod prices;
 mod search;
 
-use self::core::Core;
+use self::core::{Core, Picks};
 use search::Search;
 
 /// What a row may take.
@@ -57,11 +57,14 @@ pub struct Chosen {
     pub work: u64,
 }
 
-/// Enough for all sizes tried; a limit only for what is made to be hard.
-pub const WORK_MAX: u64 = 20_000_000;
+/// Enough to prove nearly all that was tried with up to three capacities; about a quarter of a
+/// second of what is harder.
+pub const WORK_MAX: u64 = 5_000_000;
 
-/// Ways that are kept after each row in a first, narrow search; then in a wider one.
-const WIDTHS: [usize; 3] = [64, 1024, usize::MAX];
+/// Ways that go on after each row in a first, narrow search; then in a wider one.
+const WIDTHS: [usize; 2] = [64, 1024];
+/// The first budget is this part of what is between the bound and the best way known.
+const FIRST_PART: i64 = 64;
 
 impl Chosen {
     /// How far the cost may be from the smallest, as a part of it.
@@ -80,35 +83,11 @@ impl Choosing {
     /// can be part of a better way: those are searched, from the tightest bound upwards.
     pub fn cheapest(&self, work_max: u64) -> Chosen {
         let core = Core::of(self);
-        let (prices, mut work) = prices::best(&core);
-        let floor = core.value(&prices);
-        let grain = core.grain();
-        let mut best = greedy::fill(&core, &prices, &mut work);
-        let mut best_cost = core.cost_of(&best);
-        // Costs are multiples of a grain, and so is the least that is possible.
-        let mut least = up_to_grain(floor, grain);
-        let mut budget = least - floor;
-        while least < best_cost {
-            let mut is_whole = false;
-            for width in WIDTHS {
-                let search = Search { core: &core, prices: &prices, budget, width };
-                let found = search.run(work_max, &mut work);
-                is_whole = found.is_whole;
-                let cost = found.picks.as_ref().map_or(0, |picks| core.cost_of(picks));
-                if let Some(picks) = found.picks.filter(|_| cost < best_cost) {
-                    (best, best_cost) = (picks, cost);
-                }
-                if is_whole || best_cost <= least {
-                    break;
-                }
-            }
-            if !is_whole {
-                break;
-            }
-            // Nothing within the budget was left out.
-            least = best_cost.min(up_to_grain(floor + budget + 1, grain));
-            budget = (2 * budget).max(least - floor).min(best_cost - grain - floor);
-        }
+        let (prices, work) = prices::best(&core);
+        let mut hunt = Hunt::new(&core, &prices, work, work_max);
+        hunt.look_around();
+        hunt.prove();
+        let Hunt { mut best, best_cost, least, work, .. } = hunt;
         core.tidy(self, &mut best);
         Chosen {
             cost: core.given + core.in_cost(best_cost),
@@ -116,6 +95,79 @@ impl Choosing {
             is_optimal: best_cost <= least,
             picks: core.picks(self, &best),
             work,
+        }
+    }
+}
+
+/// Where the least cost is hunted down: between what is known to be possible and impossible.
+struct Hunt<'a> {
+    core: &'a Core,
+    prices: &'a [i64],
+    /// The bound that follows from prices alone.
+    floor: i64,
+    /// All costs are multiples of this, and so is the least that is possible.
+    grain: i64,
+    /// Nothing costs less than this.
+    least: i64,
+    best: Picks,
+    best_cost: i64,
+    work: u64,
+    work_max: u64,
+}
+
+impl<'a> Hunt<'a> {
+    fn new(core: &'a Core, prices: &'a [i64], mut work: u64, work_max: u64) -> Hunt<'a> {
+        let (floor, grain) = (core.value(prices), core.grain());
+        let best = greedy::fill(core, prices, &mut work);
+        let (best_cost, least) = (core.cost_of(&best), up_to_grain(floor, grain));
+        Hunt { core, prices, floor, grain, least, best, best_cost, work, work_max }
+    }
+
+    /// The smallest budget worth trying, and the largest.
+    fn budgets(&self) -> (i64, i64) {
+        let gap = self.best_cost - self.floor;
+        ((self.least - self.floor).max(gap / FIRST_PART), gap - self.grain)
+    }
+
+    /// Search within a budget; whether nothing in it was left out.
+    fn search(&mut self, budget: i64, width: usize) -> bool {
+        let search = Search { core: self.core, prices: self.prices, budget, width };
+        let found = search.run(self.work_max, &mut self.work);
+        let cost = found.picks.as_ref().map_or(0, |picks| self.core.cost_of(picks));
+        if let Some(picks) = found.picks.filter(|_| cost < self.best_cost) {
+            (self.best, self.best_cost) = (picks, cost);
+        }
+        if found.is_whole {
+            let next = up_to_grain(self.floor + budget + 1, self.grain);
+            self.least = self.least.max(next).min(self.best_cost);
+        }
+        found.is_whole
+    }
+
+    fn is_done(&self) -> bool {
+        self.best_cost <= self.least || self.work >= self.work_max
+    }
+
+    /// Come near to the least cost by narrow searches.
+    fn look_around(&mut self) {
+        for width in WIDTHS {
+            let (mut budget, _) = self.budgets();
+            while !self.is_done() && budget <= self.budgets().1 {
+                let before = self.best_cost;
+                self.search(budget, width);
+                if self.best_cost < before {
+                    break;
+                }
+                budget = (2 * budget).max(budget + self.grain);
+            }
+        }
+    }
+
+    /// Raise what is impossible up to what is possible by searches that leave nothing out.
+    fn prove(&mut self) {
+        let (mut budget, _) = self.budgets();
+        while !self.is_done() && self.search(budget.min(self.budgets().1), usize::MAX) {
+            budget = (2 * budget).max(self.least - self.floor);
         }
     }
 }

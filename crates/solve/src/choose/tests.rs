@@ -120,3 +120,38 @@ fn what_is_forced_is_taken() {
     assert_eq!(chosen.picks, [Some(1), None]);
     assert!((chosen.cost - 10.1).abs() < 1e-12);
 }
+
+/// Jobs that scale more or less well on some kinds: like Sia's, but made up.
+fn like_jobs(jobs: u32, kinds: usize, capacity: u32) -> Choosing {
+    let row = |job: u32| {
+        let loss = f64::from(job * 7 % 11) / 30.0;
+        let mut offers = Vec::new();
+        for kind in 0..kinds {
+            let speed = 1.0 + f64::from((job * 5 + 3 * kind as u32) % 13) / 3.0;
+            for amount in [1u32, 2, 4, 8, 16, 24, 32] {
+                let many = f64::from(amount);
+                let goodput = speed * many / (1.0 + loss * (many - 1.0));
+                offers.push(Offer { kind, amount, cost: goodput.powf(-0.5) });
+            }
+        }
+        Chooser { offers, without: 1.1, forced: None }
+    };
+    Choosing { capacities: vec![capacity; kinds], rows: (0..jobs).map(row).collect() }
+}
+
+#[test]
+fn what_clusters_ask_is_solved_to_the_end() {
+    for (jobs, capacity) in [(20, 32), (60, 32), (100, 128), (200, 64)] {
+        let chosen = like_jobs(jobs, 3, capacity).cheapest(WORK_MAX);
+        assert!(chosen.is_optimal, "{jobs} {capacity}: {}", chosen.gap());
+    }
+}
+
+/// Many capacities make it hard; then the answer is near, and says that it is not proven.
+#[test]
+fn what_is_hard_is_near() {
+    let chosen = like_jobs(60, 7, 19).cheapest(500_000);
+    assert!(chosen.gap() < 0.02, "{}", chosen.gap());
+    assert!(chosen.work < 1_500_000, "{}", chosen.work);
+    assert_eq!(chosen.is_optimal, chosen.gap() < 1e-12);
+}

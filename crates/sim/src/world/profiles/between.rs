@@ -127,13 +127,10 @@ fn solve(columns: &[[f64; 4]; 4], right: [f64; 4]) -> Option<[f64; 4]> {
         if rows[pivot][pivot].abs() < 1e-12 {
             return None;
         }
-        for other in 0..4 {
-            if other != pivot {
-                let factor = rows[other][pivot] / rows[pivot][pivot];
-                for index in pivot..5 {
-                    rows[other][index] -= factor * rows[pivot][index];
-                }
-            }
+        let by = rows[pivot];
+        for (_, row) in rows.iter_mut().enumerate().filter(|(other, _)| *other != pivot) {
+            let factor = row[pivot] / by[pivot];
+            row.iter_mut().zip(by).for_each(|(value, by)| *value -= factor * by);
         }
     }
     Some([0, 1, 2, 3].map(|row| rows[row][4] / rows[row][row]))
