@@ -43,8 +43,9 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Whether a plan may be carried out.
-pub fn check(state: &State, plan: &Plan) -> Result<(), Fault> {
+/// Whether a plan may be carried out. A policy that packs may give jobs less of a GPU than they asked
+/// for.
+pub fn check(state: &State, plan: &Plan, packs: bool) -> Result<(), Fault> {
     if plan.run.is_empty() && plan.stop.is_empty() && plan.scope == Scope::Changes {
         return Ok(());
     }
@@ -70,13 +71,18 @@ pub fn check(state: &State, plan: &Plan) -> Result<(), Fault> {
         }
     }
     for run in &plan.run {
-        as_asked(state, state.job(run.job), &run.assignment)?;
+        as_asked(state, state.job(run.job), &run.assignment, packs)?;
     }
     Balance::of(state, plan, &named).check(state)
 }
 
 /// Whether a job can run on an assignment at all.
-fn as_asked(state: &State, job: &Job, to: &heeler_model::Assignment) -> Result<(), Fault> {
+fn as_asked(
+    state: &State,
+    job: &Job,
+    to: &heeler_model::Assignment,
+    packs: bool,
+) -> Result<(), Fault> {
     let demand = &job.spec.demand;
     let fleet = state.fleet();
     let nodes = &fleet.cluster().nodes;
@@ -105,7 +111,8 @@ fn as_asked(state: &State, job: &Job, to: &heeler_model::Assignment) -> Result<(
         }
     }
     let size = demand.sizes.admits(to.gpus()) && to.placement.nodes() > 0;
-    if !size || !within_reach || to.share != demand.share {
+    let packed = packs && to.share.0 > 0 && to.share < demand.share;
+    if !size || !within_reach || !(packed || to.share == demand.share) {
         return Err(Fault::NotAsAsked(job.id));
     }
     Ok(())

@@ -93,7 +93,7 @@ impl Engine {
         if self.policy.is_due(&View::new(&self.state, Detail::Reached)) {
             self.tell(&Note::Deciding);
             let plan = self.policy.plan(&View::new(&self.state, Detail::Reached));
-            check(&self.state, &plan)?;
+            check(&self.state, &plan, self.policy.packs())?;
             step.report = Some(self.carry_out(plan, step));
             self.tell(&Note::Decided);
         }

@@ -72,6 +72,11 @@ pub trait Policy: Send {
     /// When the policy wants to decide again, if nothing happens before.
     fn wake(&self, view: &View) -> Option<Time>;
 
+    /// Whether its plans may give a job less of a GPU than it asked for, beside others.
+    fn packs(&self) -> bool {
+        false
+    }
+
     /// What it remembers, for a restart or a replay.
     fn save(&self) -> Value;
 

@@ -85,6 +85,13 @@ pub enum Reason {
         /// What it has had, thousandths.
         got: u32,
     },
+    /// It takes turns with others on the nodes it has its place on.
+    TakesTurns {
+        /// How many others.
+        others: u32,
+        /// How long a turn is.
+        turn: Span,
+    },
     /// Others come first, and the first of them blocks the queue.
     Behind {
         /// How many.
@@ -149,6 +156,7 @@ impl Reason {
             | Reason::RoundNotOver { .. }
             | Reason::Protected { .. } => Tier::NotAllowed,
             Reason::ShareSpent { .. }
+            | Reason::TakesTurns { .. }
             | Reason::Behind { .. }
             | Reason::NotEnoughFree { .. }
             | Reason::Fragmented { .. }
@@ -172,6 +180,7 @@ impl Reason {
             Reason::RoundNotOver { .. } => "round-not-over",
             Reason::Protected { .. } => "protected",
             Reason::ShareSpent { .. } => "share-spent",
+            Reason::TakesTurns { .. } => "takes-turns",
             Reason::Behind { .. } => "behind",
             Reason::NotEnoughFree { .. } => "not-enough-free",
             Reason::Fragmented { .. } => "fragmented",

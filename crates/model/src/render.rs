@@ -104,6 +104,13 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
             ),
             Some("its turn comes again as they catch up".into()),
         ),
+        Reason::TakesTurns { others, turn } => (
+            match others {
+                1 => format!("it takes turns of {turn} with one other job on its node"),
+                others => format!("it takes turns of {turn} with {others} other jobs on its node"),
+            },
+            Some("its turn comes within as many turns as there are others".into()),
+        ),
         Reason::Behind { ahead, first } => (
             format!(
                 "{} ahead of it in the queue; job {} is first and does not fit",

@@ -4,7 +4,9 @@
 pub mod allocate;
 pub mod gate;
 pub mod order;
+pub mod packing;
 pub mod place;
 pub mod predict;
 pub mod resize;
 pub mod shares;
+pub mod slices;

@@ -6,6 +6,7 @@ mod policy;
 mod quantity;
 mod registry;
 mod rounds;
+mod slices;
 
 pub use card::{Card, Claim, Differs, Knob};
 pub use error::CardError;
