@@ -13,3 +13,4 @@ pub use error::CardError;
 pub use policy::{OrderCard, PlaceCard, PolicyCard};
 pub use registry::{BuiltIn, all, find};
 pub use rounds::{RoundsCard, SharesCard};
+pub use slices::{SeatingCard, SlicesCard};

@@ -38,6 +38,7 @@ impl Simulation {
         record.outcome = Outcome::Finished;
         self.watch.leaves(&mut self.records[job]);
         self.start_costs.remove(&job);
+        self.last_on.remove(&job);
         self.release(job, Exit::Finished);
     }
 
@@ -53,6 +54,7 @@ impl Simulation {
         self.running.retain(|other| *other != job);
         let generation = Generation(self.records[job].generation);
         self.engine.observe(self.now, Event::Stopped { job, generation, exit });
+        self.moves_out(job);
     }
 
     fn break_node(&mut self, node: NodeId) {
@@ -79,9 +81,11 @@ impl Simulation {
                 let each = seconds * 1e6 * record.pace;
                 if each > 0.0 { ((reached - record.safe) / each).floor() * each } else { 0.0 }
             });
+            // What was done at another pace before is counted already, and may be lost, too.
+            let new = kept - (record.done - record.safe);
             record.done = record.safe + kept;
             record.useful_milli +=
-                kept / record.pace.max(f64::MIN_POSITIVE) * f64::from(record.milli);
+                new / record.pace.max(f64::MIN_POSITIVE) * f64::from(record.milli);
             record.safe = record.done;
             record.losses += 1;
             let done = record.done;
@@ -105,11 +109,14 @@ impl Simulation {
         let cost = match (transition, own) {
             _ if every_event => Span::ZERO,
             (Transition::Start, Some(own)) => own,
-            _ => self.world.costs.until_progress(transition, on.gpus()),
+            _ => self.world.costs.until_progress(transition, on, self.last_on.get(&job)),
         };
-        let engine_job = self.engine.state().job(job);
-        let pace = self.world.pace.pace(&engine_job.spec, on, &self.cluster);
-        let assumed = engine_job.progress;
+        if self.world.costs.remember() {
+            self.last_on.insert(job, on.clone());
+        }
+        self.moves_in(job, on);
+        let pace = self.pace_of(job, on);
+        let assumed = self.engine.state().job(job).progress;
         let record = &mut self.records[job];
         record.generation = number.0;
         record.stamp += 1;

@@ -4,6 +4,7 @@ mod act;
 pub mod cluster;
 pub mod metrics;
 mod names;
+mod neighbours;
 mod queue;
 mod record;
 pub mod report;

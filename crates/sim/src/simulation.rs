@@ -2,6 +2,7 @@
 //! virtual time. Idle time costs nothing; a job costs a handful of events.
 
 use crate::names::JobNames;
+use crate::neighbours::Neighbours;
 use crate::queue::{Happening, Queue};
 use crate::record::{Outcome, Record, Records};
 use crate::report::Occupancy;
@@ -11,7 +12,7 @@ use crate::watch::Watch;
 use crate::workload::{Arrivals, TraceJob};
 use crate::world::World;
 use heeler_engine::{Engine, Step};
-use heeler_model::{Cluster, Event, JobId, NodeId, Reason, Span, Tier, Time};
+use heeler_model::{Assignment, Cluster, Event, JobId, NodeId, Reason, Span, Tier, Time};
 use heeler_recipes::Card;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,6 +41,10 @@ pub struct Simulation {
     idle_moments: u32,
     /// Start costs of unfinished jobs that have their own.
     pub(crate) start_costs: BTreeMap<JobId, Span>,
+    /// Who shares GPUs with whom.
+    pub(crate) neighbours: Neighbours,
+    /// What jobs had last, in worlds where it matters.
+    pub(crate) last_on: BTreeMap<JobId, Assignment>,
     /// Running jobs, in worlds where every event concerns them.
     pub(crate) running: Vec<JobId>,
     /// Events that answer an action at the same moment.
@@ -81,6 +86,8 @@ impl Simulation {
             seed,
             idle_moments: 0,
             start_costs: BTreeMap::new(),
+            neighbours: Neighbours::default(),
+            last_on: BTreeMap::new(),
             running: Vec::new(),
             answers: Vec::new(),
         }
@@ -332,6 +339,8 @@ impl Simulation {
             queue: self.queue.clone(),
             step: Step::default(),
             start_costs: self.start_costs.clone(),
+            neighbours: self.neighbours.clone(),
+            last_on: self.last_on.clone(),
             running: self.running.clone(),
             answers: self.answers.clone(),
             ..*self

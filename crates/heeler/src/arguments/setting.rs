@@ -10,7 +10,7 @@ use clap::Args;
 use heeler_model::Cluster;
 use heeler_sim::Simulation;
 use heeler_sim::workload::{Arrivals, Cut, Generator, Shape, Trace, TraceJob, cut, describe};
-use heeler_sim::world::{PaceTable, World, WorldCard};
+use heeler_sim::world::{PaceTable, PairTable, World, WorldCard};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -37,6 +37,10 @@ pub(crate) struct SettingArguments {
     /// Measured rates: a CSV table with the columns model, kind, gpus, rate and perhaps nodes
     #[arg(long, value_name = "FILE")]
     rates: Option<PathBuf>,
+    /// Measured paces of jobs that share a GPU: a CSV table with the columns kind, model, neighbour,
+    /// pace and perhaps mechanism, share, neighbour_share
+    #[arg(long, value_name = "FILE")]
+    pairs: Option<PathBuf>,
     #[command(flatten)]
     world: WorldArguments,
     #[command(flatten)]
@@ -141,6 +145,9 @@ impl Setting {
         let mut world = self.world.world();
         if let Some(path) = &self.arguments.rates {
             world.pace.table = Some(Arc::new(PaceTable::read(path, &models, &cluster)?));
+        }
+        if let Some(path) = self.arguments.pairs.as_ref().or(self.world.sharing.pairs.as_ref()) {
+            world.sharing.table = Some(Arc::new(PairTable::read(path, &models, &cluster)?));
         }
         Ok(Scene { cluster: Arc::new(cluster), world, arrivals, seed })
     }

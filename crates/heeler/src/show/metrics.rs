@@ -30,7 +30,11 @@ fn facts(summary: &Summary) -> String {
     lines.push(("makespan", seconds(summary.makespan_s)));
     lines.push(("utilisation", percent(summary.utilisation)));
     let (useful, lost, idle) = (decimal(hours.useful), decimal(hours.lost), decimal(hours.idle));
-    lines.push(("GPU-hours", format!("{useful} useful, {lost} lost, {idle} idle")));
+    let mut said = format!("{useful} useful, {lost} lost, {idle} idle");
+    if hours.shared > 0.0 {
+        said.push_str(&format!("; {} shared by several jobs", decimal(hours.shared)));
+    }
+    lines.push(("GPU-hours", said));
     let (stops, moves, losses) = (restarts.preemptions, restarts.moves, restarts.losses);
     let (stops, moves, losses) = (count(stops), count(moves), count(losses));
     let per_job = decimal(restarts.per_job);

@@ -6,6 +6,7 @@ mod blind;
 mod capacity;
 mod elastic;
 mod fifo;
+mod gandiva;
 mod gavel;
 mod gittins;
 mod las;

@@ -57,6 +57,8 @@ pub struct GpuHours {
     pub lost: f64,
     /// Not held by anybody.
     pub idle: f64,
+    /// Of all that, time of GPUs that several jobs were on at once.
+    pub shared: f64,
 }
 
 /// Deadlines.
@@ -139,6 +141,7 @@ impl Summary {
                 useful: useful / GPU_HOUR,
                 lost: (held - useful).max(0.0) / GPU_HOUR,
                 idle: (total.there_milli_us - held).max(0.0) / GPU_HOUR,
+                shared: simulation.watch.shared_us() * 1000.0 / GPU_HOUR,
             },
             deadlines: deadlines(records),
             tenants: by_tenant(records, cluster),

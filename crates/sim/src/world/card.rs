@@ -1,6 +1,6 @@
 //! Worlds as cards: which rules, costs and paces a name stands for.
 
-use super::{Costs, Failures, PaceModel, Quirks, World};
+use super::{Costs, Failures, PaceModel, Quirks, Sharing, World};
 use heeler_engine::Rules;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,9 @@ pub struct WorldCard {
     /// How fast jobs run.
     #[serde(default)]
     pub pace: PaceModel,
+    /// What happens to jobs that share a GPU.
+    #[serde(default)]
+    pub sharing: Sharing,
     /// What breaks.
     #[serde(default)]
     pub failures: Option<Failures>,
@@ -59,6 +62,7 @@ const BUILT_IN: &[(&str, &str)] = worlds![
     "gavel-perf",
     "lucid",
     "lucid-preemptive",
+    "gandiva",
 ];
 
 impl WorldCard {
@@ -99,6 +103,7 @@ impl WorldCard {
             quirks: self.quirks,
             costs: self.costs,
             pace: self.pace.clone(),
+            sharing: self.sharing.clone(),
             failures: self.failures,
         }
     }

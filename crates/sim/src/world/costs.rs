@@ -1,7 +1,7 @@
 //! What transitions cost, by name. A paper's cost rule is a table of these; a live world measures
 //! its own.
 
-use heeler_model::{Span, Transition};
+use heeler_model::{Assignment, NodeId, Span, Transition};
 use serde::{Deserialize, Serialize};
 
 /// The cost of a transition, in seconds.
@@ -40,6 +40,14 @@ pub struct Costs {
     pub save: Cost,
     /// Until a job that was stopped makes progress again.
     pub restore: Cost,
+    /// The same where it goes on on the nodes it was stopped on, which still have its state; what
+    /// restoring costs, if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<Cost>,
+    /// Until a job makes progress again that has more or less of the same GPUs than before, in
+    /// addition to saving; what resizing costs, if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reshare: Option<Cost>,
     /// Until a job that was moved makes progress again; in addition to saving.
     pub relocate: Cost,
     /// Until a job that changed its size makes progress again; in addition to saving.
@@ -52,13 +60,31 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// The time until a job makes progress.
-    pub fn until_progress(&self, transition: Transition, gpus: u32) -> Span {
-        match transition {
-            Transition::Start => self.start.of(gpus),
-            Transition::Resume => self.restore.of(gpus),
-            Transition::Move => self.relocate.of(gpus),
-            Transition::Grow | Transition::Shrink => self.resize.of(gpus),
-        }
+    /// The time until a job makes progress on some GPUs, if it was on others before.
+    pub fn until_progress(
+        &self,
+        transition: Transition,
+        on: &Assignment,
+        before: Option<&Assignment>,
+    ) -> Span {
+        let same_gpus = before.is_some_and(|before| before.placement == on.placement);
+        let nodes = |on: &Assignment| -> Vec<NodeId> {
+            on.placement.slices().iter().map(|slice| slice.node).collect()
+        };
+        let same_nodes = before.is_some_and(|before| nodes(before) == nodes(on));
+        let cost = match transition {
+            Transition::Start => self.start,
+            Transition::Resume => self.resume.filter(|_| same_nodes).unwrap_or(self.restore),
+            Transition::Move => self.resume.filter(|_| same_nodes).unwrap_or(self.relocate),
+            Transition::Grow | Transition::Shrink => {
+                self.reshare.filter(|_| same_gpus).unwrap_or(self.resize)
+            }
+        };
+        cost.of(on.gpus())
+    }
+
+    /// Whether it matters where a job was before.
+    pub fn remember(&self) -> bool {
+        self.resume.is_some() || self.reshare.is_some()
     }
 }

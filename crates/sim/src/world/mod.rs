@@ -6,12 +6,14 @@ mod costs;
 mod failures;
 mod measured;
 mod pace;
+mod sharing;
 
 pub use card::{WorldCard, WorldError};
 pub use costs::{Cost, Costs};
 pub use failures::Failures;
 pub use measured::PaceTable;
 pub use pace::PaceModel;
+pub use sharing::{Mechanism, PairTable, Sharer, Sharing};
 
 use heeler_engine::Rules;
 use heeler_model::Span;
@@ -45,6 +47,8 @@ pub struct World {
     pub costs: Costs,
     /// How fast jobs run.
     pub pace: PaceModel,
+    /// What happens to jobs that share a GPU.
+    pub sharing: Sharing,
     /// What breaks.
     pub failures: Option<Failures>,
 }
