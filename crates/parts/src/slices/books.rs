@@ -129,19 +129,19 @@ impl Books {
                 self.ledger.sum(kind, one.spec.model, other.spec.model).is_none()
             })
         };
-        let sized = || self.elastic(view).iter().any(|job| !self.ledger.knows_size(job));
+        let open = |job: &Job| job.is_placed() && !self.ledger.knows_size(job);
+        let sized = || self.elastic(view).into_iter().any(open);
         self.seats.pairs().any(tried) || (grows && sized())
     }
 
-    /// Jobs with GPUs that can use more on their node than they asked for.
+    /// Jobs that can use more GPUs of their node than they asked for.
     fn elastic<'a>(&self, view: &View<'a>) -> Vec<&'a Job> {
         let jobs = self.seats.iter().filter(|(_, seat)| seat.node().is_some());
-        let jobs = jobs.map(|(id, _)| view.state().job(id)).filter(|job| job.is_placed());
-        jobs.filter(|job| {
+        let can = |job: &&Job| {
             let demand = &job.spec.demand;
             let whole = demand.share.is_whole() && demand.asked() > 0;
             whole && demand.sizes.max > demand.asked()
-        })
-        .collect()
+        };
+        jobs.map(|(id, _)| view.state().job(id)).filter(can).collect()
     }
 }

@@ -27,12 +27,9 @@ type Rank = (u8, u64, u64, u32, NodeId);
 impl Seating for Gandiva {
     fn improve(&self, books: &mut Books, view: &View) {
         books.leave_broken_nodes(view);
-        books.measure_alone(view);
         if books.over {
+            books.measure_alone(view);
             books.part_the_slower(view);
-        }
-        if books.over && self.grow {
-            books.allow_growth(view);
         }
         for id in books.standing.clone() {
             let job = view.job(id);
@@ -41,9 +38,13 @@ impl Seating for Gandiva {
                 books.seats.insert(job, parts);
             }
         }
-        self.level(books, view);
+        // Each move lowers what is asked of the nodes that are used most, so there is an end to it.
+        while self.level(books, view) {}
         for node in books.seats.nodes().collect::<Vec<_>>() {
             self.pack(node, books, view);
+        }
+        if self.grow {
+            books.allow_growth(view);
         }
     }
 
@@ -75,9 +76,9 @@ impl Gandiva {
     }
 
     /// Move jobs from nodes where many take turns to nodes where fewer would. Only jobs that have
-    /// nothing to lose by it move if migration is off.
-    fn level(&self, books: &mut Books, view: &View) {
-        let least = books.least_height(view);
+    /// nothing to lose by it move if migration is off. Says whether anybody moved.
+    fn level(&self, books: &mut Books, view: &View) -> bool {
+        let (least, mut moved) = (books.least_height(view), false);
         for node in books.seats.nodes().collect::<Vec<_>>() {
             if books.height(node, view) <= least {
                 continue;
@@ -89,9 +90,11 @@ impl Gandiva {
                 let height = books.height(node, view);
                 if let Some((.., other)) = best_node(job, books, view, Some(node), height) {
                     books.reseat(job, other);
+                    moved = true;
                 }
             }
         }
+        moved
     }
 
     /// Where there are more seats than GPUs, let two and two share; where there are not, nobody.

@@ -125,8 +125,7 @@ impl<'a> Walk<'a> {
             let size = job.spec.demand.sizes.largest_up_to(reach).unwrap_or(0);
             let Some(more) = size.checked_sub(on.gpus()).filter(|more| *more > 0) else { continue };
             let milli = i64::from(more) * i64::from(on.share.0);
-            let used = |tenant| self.used[&tenant];
-            let within = self.view.tenants().within_limits(job.spec.tenant, milli, used).is_ok();
+            let within = self.within_limits(job, milli);
             let extra = Placement::on(node, free.lowest(more));
             let grip = grip(job, on.share);
             if !within || !on.share.is_whole() || !self.draft.has_room_for(&extra, grip) {
@@ -140,6 +139,12 @@ impl<'a> Walk<'a> {
             }
             self.targets.runs.insert(id, Assignment::whole(placement));
         }
+    }
+
+    /// Whether a job may have so many thousandths of GPUs more.
+    fn within_limits(&self, job: &Job, milli: i64) -> bool {
+        let used = |tenant| self.used[&tenant];
+        self.view.tenants().within_limits(job.spec.tenant, milli, used).is_ok()
     }
 
     /// The limit that a crew would go beyond with what it asked for.
@@ -199,7 +204,8 @@ impl<'a> Walk<'a> {
             let here = |slice: &Slice| Some(slice.node) == node;
             let wide = node.is_some_and(|node| !self.tight.contains(&node));
             let more = on.gpus() > seat.gpus() && on.gpus() <= seat.most;
-            wide && more && on.placement.slices().iter().all(here)
+            let within = || self.within_limits(job, on.milli() as i64);
+            wide && more && on.placement.slices().iter().all(here) && within()
         };
         let fits = seat.is_met_by(&on.placement) || (crew.len() == 1 && grown());
         let keeps = on.share == share && crew.iter().all(same) && fits;
