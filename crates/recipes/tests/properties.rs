@@ -5,14 +5,14 @@
 
 use heeler_engine::{Engine, Phase, State};
 use heeler_model::{
-    Cluster, Demand, JobId, JobSpec, KindSet, Milli, NodeId, RackId, Reach, Reason, Scope, Sizes,
-    Step, Tenant, Time, Truth,
+    Cluster, Demand, JobId, JobSpec, KindId, KindSet, Milli, ModelId, NodeId, RackId, Reach,
+    Reason, Scope, Sizes, Step, Tenant, Time, Truth,
 };
 use heeler_recipes::{Card, all};
 use heeler_sim::Simulation;
 use heeler_sim::metrics::write_jobs;
 use heeler_sim::workload::{TraceJob, Workload};
-use heeler_sim::world::{Cost, Costs, Failures, World};
+use heeler_sim::world::{Cost, Costs, Failures, Mechanism, PairTable, Sharing, World};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -138,9 +138,21 @@ fn job(made: &Made, index: usize) -> TraceJob {
     let mut spec = JobSpec::new(demand).with_truth(truth);
     spec.tenant = heeler_model::TenantId(made.tenant);
     spec.skewed = made.skewed;
+    spec.model = ModelId(index as u16 % 3);
     spec.declared = Some(heeler_model::Span::from_secs(made.length_s * (1 + index as u64 % 3)));
     let submit = Time::from_secs(made.submit_s);
     TraceJob { name: None, submit, spec, start_cost: None }
+}
+
+/// Three models that slow each other down on GPUs that they share, one side more than the other, and
+/// one two of them worse than turns.
+fn sharing() -> Sharing {
+    let mut table = PairTable::default();
+    for (model, neighbour, pace) in [(0, 1, 0.9), (1, 0, 0.6), (1, 2, 0.3), (2, 1, 0.4)] {
+        let (model, neighbour) = (ModelId(model), ModelId(neighbour));
+        table.insert(KindId(0), Mechanism::TimeSlice, model, neighbour, pace);
+    }
+    Sharing { table: Some(Arc::new(table)), unmeasured: 0.9, ..Sharing::default() }
 }
 
 fn simulation(text: &str, setting: &Setting, jobs: &[Made]) -> Simulation {
@@ -154,7 +166,8 @@ fn simulation(text: &str, setting: &Setting, jobs: &[Made]) -> Simulation {
         ..Costs::default()
     };
     let failures = Failures { mean_between_h: 0.1, mean_repair_h: 0.01 };
-    let world = World { costs, failures: setting.breaks.then_some(failures), ..World::default() };
+    let failures = setting.breaks.then_some(failures);
+    let world = World { costs, failures, sharing: sharing(), ..World::default() };
     let mut list: Vec<TraceJob> =
         jobs.iter().enumerate().map(|(index, made)| job(made, index)).collect();
     list.sort_by_key(|job| job.submit);

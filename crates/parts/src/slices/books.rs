@@ -1,6 +1,7 @@
 //! What a policy of time slices remembers: who has a seat where, who has none, when turns are over,
 //! and what was measured.
 
+use super::seats::seat_across;
 use super::{Load, Seats};
 use crate::packing::{Ledger, TURNS};
 use heeler_engine::{Job, View};
@@ -57,6 +58,35 @@ impl Books {
     pub fn reseat(&mut self, job: &Job, node: NodeId) {
         self.seats.remove(job.id);
         self.seats.insert(job, vec![(node, job.spec.demand.asked())]);
+    }
+
+    /// Give jobs on several nodes others where fewer take turns. Says whether anybody moved.
+    pub fn spread_anew(&mut self, view: &View) -> bool {
+        let wide = self.seats.iter().filter(|(_, seat)| seat.node().is_none());
+        let mut moved = false;
+        for id in wide.map(|(id, _)| id).collect::<Vec<_>>() {
+            let (job, before) = (view.job(id), self.highest(id, view));
+            if before == 1 {
+                continue;
+            }
+            let Some(old) = self.seats.remove(id) else { continue };
+            if let Some(parts) = seat_across(job, &self.seats, view) {
+                self.seats.insert(job, parts);
+                if self.highest(id, view) < before {
+                    moved = true;
+                    continue;
+                }
+                self.seats.remove(id);
+            }
+            self.seats.insert(job, old.parts);
+        }
+        moved
+    }
+
+    /// How many times over the most used node of a job's seat is used.
+    fn highest(&self, id: JobId, view: &View) -> u64 {
+        let parts = self.seats.get(id).map_or(&[][..], |seat| &seat.parts);
+        parts.iter().map(|(node, _)| self.height(*node, view)).max().unwrap_or(1)
     }
 
     /// How many times over a node would be used with some more.

@@ -39,7 +39,7 @@ impl Seating for Gandiva {
             }
         }
         // Each move lowers what is asked of the nodes that are used most, so there is an end to it.
-        while self.level(books, view) {}
+        while self.level(books, view) || (self.migration && books.spread_anew(view)) {}
         for node in books.seats.nodes().collect::<Vec<_>>() {
             self.pack(node, books, view);
         }

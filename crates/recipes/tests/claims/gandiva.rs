@@ -150,6 +150,10 @@ fn gandiva_moves_jobs_out_of_the_way() {
     assert_eq!(moved.end("large"), 1200.0, "nobody takes turns");
     assert_eq!(moved.end("c"), 1000.0);
     assert_eq!(moved.preemptions(), 0);
+    // A gang over two nodes moves to two that have come free.
+    let rows = [job("a", 0, 16, 4000), job("b", 0, 16, 300), job("c", 0, 16, 4000)];
+    let gangs = Scene::new("4x8", rows).run("gandiva", &[NO_PACKING]);
+    assert!(gangs.end("a").max(gangs.end("c")) < 4700.0, "{}", gangs.end("c"));
     let stays = scene.run("gandiva", &[NO_MIGRATION]);
     assert!(stays.end("large") > 1300.0, "{}", stays.end("large"));
     assert!(stays.preemptions() > 0);
