@@ -43,8 +43,8 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Whether a plan may be carried out. A policy that packs may give jobs less of a GPU than they asked
-/// for.
+/// Whether a plan may be carried out. A policy that packs may give jobs less of a GPU than they
+/// asked for.
 pub fn check(state: &State, plan: &Plan, packs: bool) -> Result<(), Fault> {
     if plan.run.is_empty() && plan.stop.is_empty() && plan.scope == Scope::Changes {
         return Ok(());

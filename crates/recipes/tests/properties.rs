@@ -144,8 +144,8 @@ fn job(made: &Made, index: usize) -> TraceJob {
     TraceJob { name: None, submit, spec, start_cost: None }
 }
 
-/// Three models that slow each other down on GPUs that they share, one side more than the other, and
-/// one two of them worse than turns.
+/// Three models that slow each other down on GPUs that they share, one side more than the other,
+/// and two of them more than turns would.
 fn sharing() -> Sharing {
     let mut table = PairTable::default();
     for (model, neighbour, pace) in [(0, 1, 0.9), (1, 0, 0.6), (1, 2, 0.3), (2, 1, 0.4)] {

@@ -1,5 +1,5 @@
-//! Who shares a GPU with whom in the modelled world. Jobs that have whole GPUs are not here, so that
-//! a run without sharing pays nothing.
+//! Who shares a GPU with whom in the modelled world. Jobs that have whole GPUs are not here, so
+//! that a run without sharing pays nothing.
 
 use crate::queue::Happening;
 use crate::simulation::Simulation;

@@ -146,8 +146,8 @@ fn only_good_pairs_stay(seen: &Seen, sums: &Sums) -> (usize, usize) {
 
 fn show(what: &str, packed: &Seen, turns: &Seen) {
     println!(
-        "{what}: mean {:.2} h packed, {:.2} h in turns; makespan {:.1} h, {:.1} h; work per GPU time \
-         {:.3}, {:.3}; {:.1} GPU-hours shared",
+        "{what}: mean {:.2} h packed, {:.2} h in turns; makespan {:.1} h, {:.1} h; \
+         work per GPU time {:.3}, {:.3}; {:.1} GPU-hours shared",
         packed.mean_h,
         turns.mean_h,
         packed.makespan_h,

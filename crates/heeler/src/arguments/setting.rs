@@ -37,8 +37,8 @@ pub(crate) struct SettingArguments {
     /// Measured rates: a CSV table with the columns model, kind, gpus, rate and perhaps nodes
     #[arg(long, value_name = "FILE")]
     rates: Option<PathBuf>,
-    /// Measured paces of jobs that share a GPU: a CSV table with the columns kind, model, neighbour,
-    /// pace and perhaps mechanism, share, neighbour_share
+    /// Measured paces of jobs that share a GPU: a CSV table with the columns kind, model,
+    /// neighbour, pace and perhaps mechanism, share and neighbour_share
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
     #[command(flatten)]

@@ -134,6 +134,31 @@ fn measured_rates_decide_the_pace() {
 }
 
 #[test]
+fn measured_pairs_decide_who_shares_a_gpu() {
+    let folder = Folder::new();
+    folder.write("t.csv", "id,submit_s,gpus,duration_s,model\na,0,1,3600,bert\nb,0,1,3600,gnn\n");
+    let head = "kind,mechanism,model,neighbour,share,neighbour_share,pace\n";
+    let good = format!("{head}v100,,bert,gnn,,,0.8\nv100,time-slice,gnn,bert,0.5,0.5,0.9\n");
+    folder.write("p.csv", &good);
+    let base = "sim --trace t.csv --recipe gandiva --cluster 1x1:v100";
+    let shared = |shown: &serde_json::Value| {
+        shown["summary"]["gpu_hours"]["shared"].as_f64().expect("a number")
+    };
+    let shown = folder.run(&format!("{base} --pairs p.csv --json")).json();
+    assert!(shared(&shown) > 1.0, "{shown}");
+    assert!(folder.run(&format!("{base} --pairs p.csv")).good().contains("shared by several jobs"));
+    let card = "name = \"mine\"\nsummary = \"\"\n[sharing]\nmechanism = \"mps\"\n\
+                pairs = \"q.csv\"\n";
+    folder.write("mine.toml", card);
+    folder.write("q.csv", "kind,model,neighbour,pace\nv100,bert,gnn,0.3\nv100,gnn,bert,0.3\n");
+    let shown = folder.run(&format!("{base} --world mine.toml --json")).json();
+    assert!(shared(&shown) < 0.02, "a trial of one turn: {shown}");
+    folder.write("p.csv", &good.replace("0.8", "0"));
+    let said = folder.run(&format!("{base} --pairs p.csv")).mistake();
+    assert!(said.contains("p.csv:2: column 7 (`pace`): expected a number above zero"), "{said}");
+}
+
+#[test]
 fn metrics_are_also_csv() {
     let folder = Folder::new();
     folder.write("t.csv", TRACE);

@@ -1,6 +1,6 @@
-//! What was measured of running jobs, so that a change can be judged by what it brought: the pace of
-//! each job by itself, at its own size and larger, and what two models do side by side. Nothing is
-//! predicted.
+//! What was measured of running jobs, so that a change can be judged by what it brought: the pace
+//! of each job by itself, at its own size and larger, and what two models do side by side. Nothing
+//! is predicted.
 
 use heeler_engine::{Job, View};
 use heeler_model::{JobId, KindId, ModelId};

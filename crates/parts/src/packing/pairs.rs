@@ -21,7 +21,8 @@ pub fn pair_up(node: NodeId, seats: &mut Seats, ledger: &Ledger, view: &View) {
     let single = |id: &JobId| {
         let seat = seats.get(*id).filter(|seat| seat.beside.is_none() && seat.gpus() > 0);
         let job = view.job(*id);
-        let whole = seat.and_then(|seat| seat.node()).is_some() && job.spec.demand.share.is_whole();
+        let whole =
+            seat.is_some_and(|seat| seat.node().is_some()) && job.spec.demand.share.is_whole();
         whole && ledger.alone(*id, kind).is_some()
     };
     let free: Vec<&Job> = seats.on(node).filter(single).map(|id| view.state().job(id)).collect();

@@ -2,7 +2,7 @@
 //! and what was measured.
 
 use super::seats::seat_across;
-use super::{Load, Seats};
+use super::{Load, Seat, Seats};
 use crate::packing::{Ledger, TURNS};
 use heeler_engine::{Job, View};
 use heeler_model::{JobId, NodeId, Time};
@@ -153,7 +153,7 @@ impl Books {
     pub(super) fn is_curious(&self, grows: bool, view: &View) -> bool {
         let tried = |(one, other): (JobId, JobId)| {
             let (one, other) = (view.job(one), view.job(other));
-            let node = self.seats.get(one.id).and_then(|seat| seat.node());
+            let node = self.seats.get(one.id).and_then(Seat::node);
             let kind = node.map(|node| view.fleet().kind_of(node));
             kind.is_some_and(|kind| {
                 self.ledger.sum(kind, one.spec.model, other.spec.model).is_none()

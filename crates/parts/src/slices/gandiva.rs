@@ -1,13 +1,13 @@
-//! Gandiva (Xiao et al., OSDI 2018): every job gets a seat at once, on nodes meant for jobs of its
-//! size if possible, and where seats are more than GPUs, jobs take turns. What runs is then looked at
-//! and improved: two jobs share a GPU while that measures faster than turns, jobs move where they
-//! stand in the way or too many take turns, and elastic jobs grow on their node while nobody waits.
+//! Gandiva (Xiao et al., OSDI 2018): every job gets a seat at once, on nodes meant for jobs of
+//! its size if possible, and where seats are more than GPUs, jobs take turns. What runs is then
+//! looked at and improved: two jobs share a GPU while that measures faster than turns, jobs move
+//! where they stand in the way or too many take turns, and elastic jobs grow while nobody waits.
 
 use super::seats::{nodes_for, seat_across};
-use super::{Books, Load, Seating};
+use super::{Books, Load, Parts, Seating};
 use crate::packing::pair_up;
 use heeler_engine::{Job, View};
-use heeler_model::{JobId, NodeId};
+use heeler_model::NodeId;
 
 /// Gandiva's seating.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,11 @@ impl Seating for Gandiva {
         // Each move lowers what is asked of the nodes that are used most, so there is an end to it.
         while self.level(books, view) || (self.migration && books.spread_anew(view)) {}
         for node in books.seats.nodes().collect::<Vec<_>>() {
-            self.pack(node, books, view);
+            if books.height(node, view) == 1 {
+                books.seats.part_all(node);
+            } else if self.packing && books.over {
+                pair_up(node, &mut books.seats, &books.ledger, view);
+            }
         }
         if self.grow {
             books.allow_growth(view);
@@ -64,10 +68,10 @@ impl Seating for Gandiva {
 impl Gandiva {
     /// A seat for a job: on the best node for it; if it would have to take turns there, on one from
     /// which others can move away; on several nodes, if it is larger than one.
-    fn seat_for(&self, job: &Job, books: &mut Books, view: &View) -> Option<Vec<(NodeId, u32)>> {
+    fn seat_for(&self, job: &Job, books: &mut Books, view: &View) -> Option<Parts> {
         let milli = job.milli() as i64;
         view.tenants().within_limits(job.spec.tenant, milli, |_| 0).ok()?;
-        let Some((_, height, .., node)) = best_node(job, books, view, None, u64::MAX) else {
+        let Some((_, height, .., node)) = best(job, books, view, None, u64::MAX) else {
             return seat_across(job, &books.seats, view);
         };
         let moves = height > 1 && self.migration;
@@ -88,7 +92,7 @@ impl Gandiva {
             jobs.sort_by_key(|job| (job.is_placed(), job.id));
             for job in jobs {
                 let height = books.height(node, view);
-                if let Some((.., other)) = best_node(job, books, view, Some(node), height) {
+                if let Some((.., other)) = best(job, books, view, Some(node), height) {
                     books.reseat(job, other);
                     moved = true;
                 }
@@ -96,28 +100,11 @@ impl Gandiva {
         }
         moved
     }
-
-    /// Where there are more seats than GPUs, let two and two share; where there are not, nobody.
-    fn pack(&self, node: NodeId, books: &mut Books, view: &View) {
-        if books.height(node, view) == 1 {
-            for id in books.seats.on(node).collect::<Vec<JobId>>() {
-                books.seats.part(id);
-            }
-        } else if self.packing && books.over {
-            pair_up(node, &mut books.seats, &books.ledger, view);
-        }
-    }
 }
 
 /// The best node for a job of those that would be used fewer times over than `below`: with room
 /// among jobs of its size, empty, with room, and then the same where it has to take turns.
-fn best_node(
-    job: &Job,
-    books: &Books,
-    view: &View,
-    but: Option<NodeId>,
-    below: u64,
-) -> Option<Rank> {
+fn best(job: &Job, books: &Books, view: &View, but: Option<NodeId>, below: u64) -> Option<Rank> {
     let (seats, gpus) = (&books.seats, job.spec.demand.asked());
     let more = Load::each(&job.spec.demand).on(gpus);
     let ranked = nodes_for(job, gpus, view).filter(|node| Some(*node) != but).map(|node| {
@@ -148,7 +135,7 @@ fn clear_node(job: &Job, books: &mut Books, view: &View) -> Option<NodeId> {
         let before = books.seats.clone();
         for other in books.only_on(node, view) {
             if !fits(node, books)
-                && let Some((.., to)) = best_node(other, books, view, Some(node), 2)
+                && let Some((.., to)) = best(other, books, view, Some(node), 2)
             {
                 books.reseat(other, to);
             }

@@ -12,5 +12,5 @@ pub use books::Books;
 pub use gandiva::Gandiva;
 pub use load::Load;
 pub use policy::{Seating, Slices};
-pub use seats::{Seat, Seats};
+pub use seats::{Parts, Seat, Seats};
 pub use turns::{Targets, take_turns};

@@ -1,18 +1,25 @@
-//! Who has a seat where. A seat is so many GPUs of each of some nodes on which a job runs when it is
-//! its turn; a node may have more seats than GPUs. Two jobs may have one seat together.
+//! Who has a seat where. A seat is so many GPUs of each of some nodes on which a job runs when it
+//! is its turn; a node may have more seats than GPUs. Two jobs may have one seat together.
 
 use super::Load;
 use crate::shares::rate;
 use heeler_engine::{Job, View};
-use heeler_model::{JobId, Node, NodeId, Placement, Reach};
+use heeler_model::{JobId, KindId, Node, NodeId, Placement, Reach};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// So many GPUs of each of some nodes.
+pub type Parts = Vec<(NodeId, u32)>;
+
+/// A node for a part of a job: how many times over it would be used, by how many GPUs, and which.
+type Candidate = (u64, Reverse<u32>, NodeId);
 
 /// Where a job has its turns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seat {
     /// So many GPUs of each of these nodes, in the order of nodes.
-    pub parts: Vec<(NodeId, u32)>,
+    pub parts: Parts,
     /// The job that runs on the same GPUs at the same time.
     pub beside: Option<JobId>,
     /// GPUs it may have on its node when nobody waits; those of the seat, unless more are allowed.
@@ -57,7 +64,7 @@ impl Seat {
 
 impl Seats {
     /// Give a job a seat.
-    pub fn insert(&mut self, job: &Job, mut parts: Vec<(NodeId, u32)>) {
+    pub fn insert(&mut self, job: &Job, mut parts: Parts) {
         parts.sort_unstable();
         let each = Load::each(&job.spec.demand);
         for (node, gpus) in &parts {
@@ -108,6 +115,13 @@ impl Seats {
         let beside = self.seats.get_mut(&id).and_then(|seat| seat.beside.take());
         if let Some(other) = beside.and_then(|other| self.seats.get_mut(&other)) {
             other.beside = None;
+        }
+    }
+
+    /// Let everybody on a node have their seats for themselves.
+    pub fn part_all(&mut self, node: NodeId) {
+        for id in self.on(node).collect::<Vec<_>>() {
+            self.part(id);
         }
     }
 
@@ -180,7 +194,7 @@ pub(super) fn nodes_for<'a>(
 
 /// A seat on as few nodes as possible for a job that is larger than a node: those that are used the
 /// least, of one kind, and within reach of each other.
-pub(super) fn seat_across(job: &Job, seats: &Seats, view: &View) -> Option<Vec<(NodeId, u32)>> {
+pub(super) fn seat_across(job: &Job, seats: &Seats, view: &View) -> Option<Parts> {
     let demand = &job.spec.demand;
     if demand.reach == Reach::Node {
         return None;
@@ -189,20 +203,20 @@ pub(super) fn seat_across(job: &Job, seats: &Seats, view: &View) -> Option<Vec<(
     let all = &fleet.cluster().nodes;
     let each = Load::each(demand);
     let most = |node: &Node| (1..=node.gpus).rev().find(|gpus| each.on(*gpus).height(node) == 1);
-    let mut groups: BTreeMap<(u8, u32), Vec<(u64, u32, NodeId)>> = BTreeMap::new();
+    let mut groups: BTreeMap<(KindId, u32), Vec<Candidate>> = BTreeMap::new();
     for id in nodes_for(job, 1, view) {
         let node = &all[id.index()];
         let Some(gpus) = most(node) else { continue };
         let height = (seats.load(id) + each.on(gpus)).height(node);
         let rack = if demand.reach == Reach::Rack { node.rack.0 } else { 0 };
-        groups.entry((node.kind.0, rack)).or_default().push((height, u32::MAX - gpus, id));
+        groups.entry((node.kind, rack)).or_default().push((height, Reverse(gpus), id));
     }
-    let mut best: Option<(u64, usize, Vec<(NodeId, u32)>)> = None;
+    let mut best: Option<(u64, usize, Parts)> = None;
     for mut nodes in groups.into_values() {
         nodes.sort_unstable();
         let (mut left, mut height, mut parts) = (demand.asked(), 0, Vec::new());
-        for (above, lacks, id) in nodes {
-            let take = left.min(u32::MAX - lacks);
+        for (above, Reverse(gpus), id) in nodes {
+            let take = left.min(gpus);
             if take > 0 {
                 parts.push((id, take));
                 height = height.max(above);
