@@ -203,3 +203,35 @@ impl Balance {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::Rules;
+    use heeler_model::{Assignment, Cluster, Demand, JobSpec, Milli, Placement, Slots};
+    use std::sync::Arc;
+
+    /// Two jobs that asked for the one whole GPU, each with half of it.
+    fn halves(gpu_memory_mb: u32) -> (State, Plan) {
+        let mut cluster = Cluster::uniform(1, 1);
+        cluster.kinds[0].memory_mb = 16_000;
+        let mut state = State::new(Arc::new(cluster), Rules::default(), 1);
+        let mut plan = Plan::none();
+        for job in [JobId(0), JobId(1)] {
+            let demand = Demand { gpu_memory_mb, ..Demand::gpus(1) };
+            assert!(state.admit(job, JobSpec::new(demand)));
+            let placement = Placement::on(NodeId(0), Slots::one(0));
+            plan.start(job, Assignment { placement, share: Milli(500) });
+        }
+        (state, plan)
+    }
+
+    #[test]
+    fn only_who_packs_gives_less_than_asked_and_memory_must_fit() {
+        let (state, plan) = halves(8_000);
+        assert_eq!(check(&state, &plan, true), Ok(()));
+        assert_eq!(check(&state, &plan, false), Err(Fault::NotAsAsked(JobId(0))));
+        let (state, plan) = halves(8_001);
+        assert_eq!(check(&state, &plan, true), Err(Fault::NodeOverfull(NodeId(0))));
+    }
+}

@@ -88,3 +88,29 @@ impl Costs {
         self.resume.is_some() || self.reshare.is_some()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heeler_model::{Milli, Placement, Slots};
+
+    #[test]
+    fn coming_back_is_cheaper_where_the_state_still_is() {
+        let (resume, reshare) = (Some(Cost::fixed(0.1)), Some(Cost::fixed(0.0)));
+        let (restore, relocate, resize) = (Cost::fixed(2.0), Cost::fixed(3.0), Cost::fixed(4.0));
+        let costs = Costs { resume, reshare, restore, relocate, resize, ..Costs::default() };
+        let on = |node, slot| Assignment::whole(Placement::on(NodeId(node), Slots::one(slot)));
+        let half = Assignment { share: Milli(500), ..on(0, 0) };
+        let cost = |transition, to: &Assignment| {
+            costs.until_progress(transition, to, Some(&on(0, 0))).secs_f64()
+        };
+        assert_eq!(cost(Transition::Resume, &on(0, 1)), 0.1);
+        assert_eq!(cost(Transition::Resume, &on(1, 0)), 2.0);
+        assert_eq!(cost(Transition::Move, &on(1, 0)), 3.0);
+        assert_eq!(cost(Transition::Shrink, &half), 0.0);
+        assert_eq!(cost(Transition::Grow, &on(0, 1)), 4.0);
+        let plain = Costs { restore, ..Costs::default() };
+        let span = plain.until_progress(Transition::Resume, &on(0, 0), Some(&on(0, 0)));
+        assert_eq!(span.secs_f64(), 2.0, "the same, if nothing else is said");
+    }
+}
