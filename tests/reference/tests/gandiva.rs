@@ -1,6 +1,6 @@
-//! Gandiva on measured pairs: those of Gavel's table of jobs side by side on V100, P100 and K80, and
-//! those measured on one H200 in slices and by MPS. Packing must pay, and whatever stays packed must
-//! have measured at least as fast as turns.
+//! Gandiva on measured pairs: those of Gavel's table of jobs side by side on V100, P100 and K80,
+//! and those measured on one H200 in slices and by MPS. Packing must pay, and whatever stays packed
+//! must have measured at least as fast as turns.
 
 use flate2::read::GzDecoder;
 use heeler_model::{Assignment, Cluster, Demand, JobId, JobSpec, KindId, ModelId, Time, Truth};

@@ -20,8 +20,8 @@ pub struct Gandiva {
     pub grow: bool,
 }
 
-/// How good a node is for a job, smaller being better: what it is meant for, how often over it would
-/// be used, by how much, and by how many.
+/// How good a node is for a job, smaller being better: what it is meant for, how many times over
+/// it would be used, by how much it is, by how many, and which it is.
 type Rank = (u8, u64, u64, u32, NodeId);
 
 impl Seating for Gandiva {
