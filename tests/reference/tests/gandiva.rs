@@ -26,8 +26,11 @@ fn number(row: &BTreeMap<&str, &str>, name: &str) -> f64 {
     row[name].parse().unwrap_or_else(|_| panic!("{} is no number", row[name]))
 }
 
-/// Sums of the paces of two models side by side, by kind.
-type Sums = BTreeMap<(KindId, ModelId, ModelId), f64>;
+/// Two models on a kind of GPU, the smaller number first.
+type Pair = (KindId, ModelId, ModelId);
+
+/// Sums of the paces of two models side by side.
+type Sums = BTreeMap<Pair, f64>;
 
 /// What stands for two jobs that do not fit into memory together: they get nothing done.
 const DOES_NOT_FIT: f64 = 1e-3;
@@ -73,7 +76,7 @@ struct Seen {
     work_per_gpu_time: f64,
     shared_gpu_h: f64,
     /// The longest that two models stayed together on a kind, seconds.
-    together_s: BTreeMap<(KindId, ModelId, ModelId), f64>,
+    together_s: BTreeMap<Pair, f64>,
 }
 
 fn run(jobs: Workload, cluster: &Cluster, world: &World, packing: bool) -> Seen {
@@ -82,8 +85,8 @@ fn run(jobs: Workload, cluster: &Cluster, world: &World, packing: bool) -> Seen 
     let card = Card::read_with(card.text, card.name, &knobs).expect("a card");
     let shared = Arc::new(cluster.clone());
     let mut simulation = Simulation::of_recipe(&card, world.clone(), shared, Box::new(jobs), 0);
-    let mut open: BTreeMap<(JobId, JobId), ((KindId, ModelId, ModelId), Time)> = BTreeMap::new();
-    let mut together_s: BTreeMap<(KindId, ModelId, ModelId), f64> = BTreeMap::new();
+    let mut open: BTreeMap<(JobId, JobId), (Pair, Time)> = BTreeMap::new();
+    let mut together_s: BTreeMap<Pair, f64> = BTreeMap::new();
     while simulation.advance(Time::MAX) {
         let now = simulation.now();
         let pairs = pairs(&simulation);
@@ -112,7 +115,7 @@ fn run(jobs: Workload, cluster: &Cluster, world: &World, packing: bool) -> Seen 
 }
 
 /// Running jobs that share GPUs, and of which models on which kind they are.
-fn pairs(simulation: &Simulation) -> BTreeMap<(JobId, JobId), (KindId, ModelId, ModelId)> {
+fn pairs(simulation: &Simulation) -> BTreeMap<(JobId, JobId), Pair> {
     let mut by_place: BTreeMap<&Assignment, Vec<(JobId, ModelId)>> = BTreeMap::new();
     for job in simulation.engine().state().jobs().iter().filter(|job| job.is_running()) {
         let on = job.assignment.as_ref().expect("a running job is placed");
