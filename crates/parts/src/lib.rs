@@ -2,6 +2,7 @@
 //! says what it does and where it comes from.
 
 pub mod allocate;
+pub mod cells;
 pub mod gate;
 pub mod order;
 pub mod place;
