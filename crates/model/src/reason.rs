@@ -108,6 +108,25 @@ pub enum Reason {
         /// The most that is free together.
         largest: u32,
     },
+    /// No kind of cell is ever large enough.
+    NoSuchCell {
+        /// GPUs it needs in cells of one kind.
+        need: u32,
+    },
+    /// Its tenant's cells that would do are used by jobs it may not displace.
+    CellsTaken {
+        /// Who owns the cells.
+        tenant: TenantId,
+        /// GPUs it needs.
+        need: u32,
+    },
+    /// Its tenant has cells that would do, but not on nodes that are up.
+    CellsBad {
+        /// Who owns the cells.
+        tenant: TenantId,
+        /// GPUs it needs.
+        need: u32,
+    },
     /// Starting now would delay a job that has a reservation.
     WouldDelay {
         /// That job.
@@ -142,6 +161,7 @@ impl Reason {
             Reason::TooLarge { .. }
             | Reason::NoSuchKind { .. }
             | Reason::NoSuchNode { .. }
+            | Reason::NoSuchCell { .. }
             | Reason::NeededJobFailed { .. }
             | Reason::Withdrawn => Tier::Never,
             Reason::OverLimit { .. }
@@ -152,6 +172,8 @@ impl Reason {
             | Reason::Behind { .. }
             | Reason::NotEnoughFree { .. }
             | Reason::Fragmented { .. }
+            | Reason::CellsTaken { .. }
+            | Reason::CellsBad { .. }
             | Reason::WouldDelay { .. }
             | Reason::Clearing { .. }
             | Reason::BeingSaved
@@ -163,6 +185,9 @@ impl Reason {
     /// Its name in kebab case, as in JSON, metrics and documents.
     pub const fn name(&self) -> &'static str {
         match self {
+            Reason::NoSuchCell { .. } => "no-such-cell",
+            Reason::CellsTaken { .. } => "cells-taken",
+            Reason::CellsBad { .. } => "cells-bad",
             Reason::TooLarge { .. } => "too-large",
             Reason::NoSuchKind { .. } => "no-such-kind",
             Reason::NoSuchNode { .. } => "no-such-node",

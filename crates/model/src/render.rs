@@ -55,6 +55,10 @@ fn never(reason: &Reason, names: &dyn Naming) -> Said {
             ),
             Some("ask for less beside each GPU".into()),
         ),
+        Reason::NoSuchCell { need } => (
+            format!("it needs {need} GPUs, and no cells of one kind have as many"),
+            Some("ask for fewer GPUs, or describe larger cells".into()),
+        ),
         Reason::NeededJobFailed { job } => (
             format!("job {} must finish first, and it failed or was cancelled", names.job(job)),
             Some("cancel this job, or submit both again".into()),
@@ -122,6 +126,20 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
         Reason::Fragmented { need, free, largest } => (
             format!("it needs {need} GPUs together; {free} are free, at most {largest} together"),
             Some(format!("at {largest} GPUs, or spread over more nodes, it might start now")),
+        ),
+        Reason::CellsTaken { tenant, need } => (
+            format!(
+                "it needs {need} GPUs, and the cells of tenant {} that would do are in use",
+                names.tenant(tenant)
+            ),
+            Some("with a priority below zero it could use what others leave idle".into()),
+        ),
+        Reason::CellsBad { tenant, need } => (
+            format!(
+                "it needs {need} GPUs, and tenant {} has such cells on nodes that are down only",
+                names.tenant(tenant)
+            ),
+            Some("with a priority below zero it could use what others leave idle".into()),
         ),
         Reason::WouldDelay { job, starts, by } => (
             format!(

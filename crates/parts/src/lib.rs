@@ -9,3 +9,4 @@ pub mod place;
 pub mod predict;
 pub mod resize;
 pub mod shares;
+pub mod virtual_clusters;

@@ -234,13 +234,13 @@ impl PredictCard {
         }
     }
 
-    fn knows_the_truth(&self) -> bool {
+    pub(crate) fn knows_the_truth(&self) -> bool {
         !matches!(self, PredictCard::Declared)
     }
 }
 
 impl OrderCard {
-    fn build(&self) -> Box<dyn Order> {
+    pub(crate) fn build(&self) -> Box<dyn Order> {
         let spans = |limits: &[GpuTime]| limits.iter().map(|limit| limit.0).collect();
         let shortest = |weigh, predict: &PredictCard| {
             Box::new(order::Shortest { weigh, predict: predict.build() })
@@ -265,7 +265,7 @@ impl OrderCard {
         }
     }
 
-    fn predictor(&self) -> Option<&PredictCard> {
+    pub(crate) fn predictor(&self) -> Option<&PredictCard> {
         match self {
             OrderCard::Sjf { predict }
             | OrderCard::Srtf { predict }

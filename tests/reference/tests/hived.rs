@@ -38,6 +38,7 @@ impl Pod {
             lazy: self.lazy,
             pinned: self.pinned.as_deref(),
             leaf_type: self.leaf_type.as_deref(),
+            chain: None,
             gang: self.gang,
             members: &self.members,
             pod: self.number,

@@ -51,6 +51,43 @@ impl Cells {
         }
     }
 
+    /// A whole gang is where it was told to go.
+    pub fn enter(&mut self, request: &Request, binding: &Binding) {
+        self.add(request, binding);
+        let gang = self.now.gangs.get_mut(&request.gang).expect("it was just added");
+        gang.taken.fill(true);
+    }
+
+    /// A whole gang is gone, if it was there.
+    pub fn leave(&mut self, id: GangId) {
+        if let Some(gang) = self.now.gangs.get_mut(&id) {
+            gang.taken.fill(false);
+            self.delete(id, 0);
+        }
+    }
+
+    /// Take all gangs that run over into cells of another layout. Those for which there are no
+    /// cells any more go on without a guarantee.
+    pub fn move_to(&self, other: &mut Cells) {
+        for (id, gang) in self.gangs().filter(|(_, gang)| gang.state != GangState::Preempting) {
+            let members: Vec<(u32, u32)> =
+                gang.physical.iter().map(|pod| (1, pod.len() as u32)).collect();
+            let request = Request {
+                cluster: &self.build.clusters[gang.cluster],
+                priority: gang.priority,
+                lazy: gang.lazy,
+                pinned: None,
+                leaf_type: None,
+                chain: None,
+                gang: id,
+                members: &members,
+                pod: 0,
+                leaves: members.first().map_or(0, |(_, leaves)| *leaves),
+            };
+            other.enter(&request, &self.binding(&gang.physical, gang.own.as_ref(), 0));
+        }
+    }
+
     /// A pod that waited for others to give way does not want to any more.
     pub fn withdraw(&mut self, id: GangId, pod: u32) {
         let Some(gang) = self.now.gangs.get_mut(&id) else { return };

@@ -17,6 +17,8 @@ pub struct Request<'a> {
     pub pinned: Option<&'a str>,
     /// Only on leaves of this type.
     pub leaf_type: Option<&'a str>,
+    /// Only in this chain.
+    pub chain: Option<&'a str>,
     /// The gang.
     pub gang: GangId,
     /// Its pods: so many, of so many leaves each.

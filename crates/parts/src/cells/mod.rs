@@ -115,9 +115,17 @@ struct Now {
 pub struct Cells {
     build: Arc<Build>,
     now: Now,
+    steady: bool,
 }
 
 impl Cells {
+    /// Let nodes that are alike to a gang go by their number. In the published program they go as
+    /// the last gang saw them, so that what is tried in vain changes what comes later.
+    #[must_use]
+    pub fn steady(self) -> Cells {
+        Cells { steady: true, ..self }
+    }
+
     /// The number of a node; several, where a name occurs in several chains.
     pub fn nodes_named(&self, name: &str) -> Vec<u32> {
         let named = self.build.nodes.iter().enumerate().filter(|(_, known)| *known == name);

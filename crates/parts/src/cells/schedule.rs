@@ -131,6 +131,10 @@ impl Cells {
             Some(name) => chains.retain(|chain| leaf(*chain) == name),
             None => chains.sort_by_key(|chain| leaf(*chain)),
         }
+        let is_asked = |chain: usize| {
+            request.chain.is_none_or(|name| self.build.chains[chain].name == name)
+        };
+        chains.retain(|chain| is_asked(*chain));
         chains.retain(|chain| !by_right || self.build.owned[cluster].contains_key(chain));
         if let (true, Some(name)) = (chains.is_empty(), request.leaf_type) {
             return Err(Refusal::NoSuchLeaf(name.into()));
@@ -227,7 +231,7 @@ impl Cells {
         (victims.into_iter().collect(), rivals.into_iter().collect())
     }
 
-    fn binding(&self, physical: &Pods, own: Option<&Pods>, index: usize) -> Binding {
+    pub(super) fn binding(&self, physical: &Pods, own: Option<&Pods>, index: usize) -> Binding {
         let mut chain = 0;
         let mut pods = Vec::new();
         for (pod, leaves) in physical.iter().enumerate() {

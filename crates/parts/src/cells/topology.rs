@@ -57,7 +57,8 @@ impl Cells {
         let mut looks: Vec<Look> =
             view.iter().map(|id| self.look(*id, at, packs_all, suggested)).collect();
         looks.sort_by_key(|look| {
-            (!look.healthy, !look.suggested, Reverse(look.used), look.higher)
+            let tie = if self.steady { look.cell } else { 0 };
+            (!look.healthy, !look.suggested, Reverse(look.used), look.higher, tie)
         });
         view.iter_mut().zip(&looks).for_each(|(id, look)| *id = look.cell);
         let mut picked = Vec::with_capacity(sizes.len());

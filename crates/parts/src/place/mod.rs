@@ -46,7 +46,7 @@ fn on_one_node(want: &Want, free: &Draft, kind: KindId, pick: Pick) -> Option<Pl
 }
 
 /// Why a want cannot be placed now.
-fn why_not(want: &Want, free: &Draft) -> Reason {
+pub(crate) fn why_not(want: &Want, free: &Draft) -> Reason {
     let grip = Grip::from(&want.demand);
     let need = want.gpus;
     let count = free.free_of(want.demand.kinds);
