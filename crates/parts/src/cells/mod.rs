@@ -6,6 +6,7 @@
 
 mod add;
 mod answer;
+mod audit;
 mod buddy;
 mod build;
 mod cell;

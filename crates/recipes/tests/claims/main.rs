@@ -8,6 +8,7 @@ mod elastic;
 mod fifo;
 mod gavel;
 mod gittins;
+mod hived;
 mod las;
 mod priority;
 mod rounds;
