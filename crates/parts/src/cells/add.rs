@@ -184,7 +184,13 @@ impl Cells {
         own.map_or(Claim::Lost, Claim::Owned)
     }
 
-    fn own_of(&self, id: CellId, owned: &[CellId], level: usize, priority: i32) -> Option<CellId> {
+    pub(super) fn own_of(
+        &self,
+        id: CellId,
+        owned: &[CellId],
+        level: usize,
+        priority: i32,
+    ) -> Option<CellId> {
         if let Some(own) = self.bound(id) {
             return Some(own);
         }

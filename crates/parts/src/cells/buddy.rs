@@ -88,26 +88,40 @@ impl Cells {
             };
             spare[upper] = stock.free[upper].len() as i32 - stock.unused[upper] + from_above;
         }
-        for upper in level + 1..=top {
-            let number = spare[upper].min(stock.free[upper].len() as i32);
-            if number <= 0 {
+        let mut free = stock.free.clone();
+        // A cell split at one level is one less at each level on the way down.
+        for upper in (level + 1..=top).take_while(|upper| spare[*upper] > 0) {
+            let number = spare[upper].min(free[upper].len() as i32);
+            if number == 0 {
                 continue;
             }
-            let mut split = Vec::new();
+            let mut split: Vec<CellId> = Vec::new();
             for _ in 0..number {
-                split.push(stock.free[upper].swap_remove(0));
+                split.push(free[upper].swap_remove(0));
             }
             for _ in level..upper {
                 split = split.iter().flat_map(|id| &self.fixed(*id).children).copied().collect();
             }
-            split.append(&mut stock.free[level]);
-            stock.free[level] = split;
-            let mapped = self.map_cells(&[root], &stock.free[level], paths, suggested);
+            split.append(&mut free[level]);
+            free[level] = split;
+            let mapped = self.map_cells(&[root], &free[level], paths, suggested);
             if let Some((picked, found)) = mapped {
-                remove(&mut stock.free[level], picked[0]);
+                self.carve(picked[0], &mut stock.free);
                 return Some(found);
             }
         }
         None
+    }
+
+    /// Take a cell out of free cells, splitting no more than what it is part of.
+    fn carve(&self, id: CellId, free: &mut [Vec<CellId>]) {
+        let level = self.fixed(id).level;
+        if !free[level].contains(&id) {
+            if let Some(parent) = self.parent(id) {
+                self.carve(parent, free);
+                free[level].extend(&self.fixed(parent).children);
+            }
+        }
+        remove(&mut free[level], id);
     }
 }

@@ -23,10 +23,14 @@ impl Cells {
         if self.bound(leaf).is_none() {
             self.bind(leaf, own);
         }
-        match self.bound(root) {
-            Some(physical) if is_new => self.take_root(physical, self.fixed(own).cluster, false),
-            _ => true,
+        let physical = self.bound(root).expect("a leaf is bound with all it is part of");
+        let cluster = self.fixed(own).cluster;
+        if is_new {
+            return self.take_root(physical, cluster, false);
         }
+        // A doomed cell of several nodes may have healthy ones; from now on it is in real use.
+        self.undoom(physical, cluster);
+        true
     }
 
     /// Take a leaf back.

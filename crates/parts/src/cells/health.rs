@@ -138,7 +138,7 @@ impl Cells {
         }
     }
 
-    fn undoom(&mut self, id: CellId, cluster: usize) {
+    pub(super) fn undoom(&mut self, id: CellId, cluster: usize) {
         let (chain, level) = (self.fixed(id).chain, self.fixed(id).level);
         if let Some(lists) = self.now.holdings[cluster].doomed.get_mut(&chain) {
             remove(&mut lists[level], id);

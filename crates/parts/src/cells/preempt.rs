@@ -13,13 +13,12 @@ impl Cells {
     }
 
     /// A gang claims leaves of others.
-    pub(super) fn claim(&mut self, request: &Request, spot: Spot) {
+    pub(super) fn claim(&mut self, request: &Request, mut spot: Spot) {
         let mut gang = self.new_gang(request, GangState::Preempting);
         gang.asking.insert(request.pod);
         for (pod, leaves) in spot.physical.iter().enumerate() {
             for (place, leaf) in leaves.iter().enumerate() {
                 let Some(leaf) = *leaf else { continue };
-                let own = spot.own.as_ref().and_then(|own| own[pod][place]);
                 let used = self.is_used(leaf);
                 if used {
                     self.give_leaf(leaf);
@@ -28,6 +27,10 @@ impl Cells {
                         victim.state = GangState::BeingPreempted;
                     }
                 }
+                let own = spot.own.as_mut().and_then(|own| {
+                    own[pod][place] = self.fitted(leaf, own[pod][place], request.priority);
+                    own[pod][place]
+                });
                 self.take_leaf(leaf, own, request.priority);
                 let live = self.live_mut(leaf);
                 live.reserving = Some(request.gang);
@@ -51,9 +54,14 @@ impl Cells {
                 continue;
             }
             self.live_mut(leaf).state = LeafState::Used;
-            let victim = self.live(leaf).using.and_then(|id| self.now.gangs.get(&id));
-            let Some(victim) = victim else { continue };
-            let (own, priority) = (own_leaf(victim, leaf), victim.priority);
+            let Some(id) = self.live(leaf).using else { continue };
+            let mut victim = self.now.gangs.remove(&id).expect("who uses a leaf is known");
+            let priority = victim.priority;
+            let own = own_leaf(&mut victim, leaf).and_then(|own| {
+                *own = self.fitted(leaf, *own, priority);
+                *own
+            });
+            self.now.gangs.insert(id, victim);
             self.take_leaf(leaf, own, priority);
         }
         self.settle_states();
@@ -86,17 +94,37 @@ impl Cells {
     }
 
     /// Give a gang its guarantee back.
-    pub(super) fn reinstate(&mut self, id: GangId, own: Pods) {
-        let Some(gang) = self.now.gangs.get_mut(&id) else { return };
-        gang.lost_to = None;
-        gang.own = Some(own.clone());
+    pub(super) fn reinstate(&mut self, id: GangId, mut own: Pods) {
+        let Some(gang) = self.now.gangs.get(&id) else { return };
         let (physical, priority) = (gang.physical.clone(), gang.priority);
-        for (leaf, own) in physical.iter().flatten().zip(own.iter().flatten()) {
+        for (leaf, own) in physical.iter().flatten().zip(own.iter_mut().flatten()) {
             if let Some(leaf) = *leaf {
                 self.give_leaf(leaf);
+                *own = self.fitted(leaf, *own, priority);
                 self.take_leaf(leaf, *own, priority);
             }
         }
+        let gang = self.now.gangs.get_mut(&id).expect("looked at above");
+        gang.lost_to = None;
+        gang.own = Some(own);
+    }
+
+    /// The virtual leaf that a physical one is to be used as, or another where that does not do any
+    /// more: taking or giving cells may have doomed others, and bound what was free.
+    fn fitted(&self, leaf: CellId, own: Option<CellId>, priority: i32) -> Option<CellId> {
+        let own = own?;
+        let mut pair = Some((leaf, own));
+        while let Some((id, own_id)) = pair {
+            if self.bound(own_id).is_some_and(|bound| bound != id) {
+                let fixed = self.fixed(self.fixed(own).root);
+                let (root, level) = (self.fixed(own).root, fixed.level);
+                let owned = self.build.owned[fixed.cluster].get(&fixed.chain);
+                let owned = owned.map(|lists| &lists[level]).filter(|list| list.contains(&root));
+                return self.own_of(leaf, owned.map_or(&[root], Vec::as_slice), level, priority);
+            }
+            pair = self.parent(id).zip(self.parent(own_id));
+        }
+        Some(own)
     }
 
     /// Take the guarantee of all gangs inside a virtual cell.
@@ -129,8 +157,8 @@ impl Cells {
 }
 
 /// The leaf in its cluster that a gang uses a physical leaf as.
-fn own_leaf(gang: &Gang, leaf: CellId) -> Option<CellId> {
-    let own = gang.own.as_ref()?;
-    let mut pairs = gang.physical.iter().flatten().zip(own.iter().flatten());
-    pairs.find(|(physical, _)| **physical == Some(leaf)).and_then(|(_, own)| *own)
+fn own_leaf(gang: &mut Gang, leaf: CellId) -> Option<&mut Option<CellId>> {
+    let own = gang.own.as_mut()?;
+    let mut pairs = gang.physical.iter().flatten().zip(own.iter_mut().flatten());
+    pairs.find(|(physical, _)| **physical == Some(leaf)).map(|(_, own)| own)
 }

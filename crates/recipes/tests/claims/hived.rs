@@ -155,7 +155,7 @@ fn table(made: &[Made], keep: impl Fn(&Made) -> bool) -> Vec<Row> {
 /// When each job started first, by its name.
 fn starts(scene: &Scene, recipe: &str) -> BTreeMap<String, Option<Time>> {
     let run = scene.run(recipe, &[]);
-    let names = scene.jobs.iter().map(|job| job.name.clone().expect("a name"));
+    let names = scene.jobs.iter().map(|job| job.name.as_deref().expect("a name").to_string());
     names.zip(run.starts()).collect()
 }
 
