@@ -116,7 +116,15 @@ enum Step {
 }
 
 fn step(failures: bool) -> impl Strategy<Value = Step> {
-    let sizes = prop_oneof![Just((1u32, 1u32)), Just((1, 2)), Just((1, 3)), Just((1, 4)), Just((2, 4)), Just((2, 2)), Just((3, 4))];
+    let sizes = prop_oneof![
+        Just((1u32, 1u32)),
+        Just((1, 2)),
+        Just((1, 3)),
+        Just((1, 4)),
+        Just((2, 4)),
+        Just((2, 2)),
+        Just((3, 4))
+    ];
     let gang = (0usize..3, -1i32..3, sizes, any::<bool>()).prop_map(
         |(cluster, priority, (pods, leaves), lazy)| {
             Step::Ask(Gang { cluster, priority, pods, leaves, lazy })
@@ -184,6 +192,7 @@ proptest! {
                 Step::Break(_) | Step::Repair(_) => {}
             }
             prop_assert_eq!(shared.audit(), Ok(()));
+            prop_assert!(shared.is_safe());
         }
     }
 
@@ -221,6 +230,7 @@ proptest! {
                 }
             }
             prop_assert_eq!(cells.audit(), Ok(()));
+            prop_assert!(cells.is_safe() || bad.contains(&true));
         }
         (0..2 * RACKS).for_each(|node| cells.set_healthy(node));
         let ids: Vec<u32> = cells.gangs().map(|(id, _)| id).collect();

@@ -191,9 +191,8 @@ impl<'a> Stage<'a> {
         let victims = names(&self.data.expected["expected_victims"][name]);
         if !victims.is_empty() {
             let Answer::Preempt(gangs) = answer else { panic!("{name}: {answer:?}") };
-            let there = self.placed.iter().filter(|(other, _)| {
-                gangs.contains(&self.pod(other).gang)
-            });
+            let there =
+                self.placed.iter().filter(|(other, _)| gangs.contains(&self.pod(other).gang));
             let there: Vec<String> = there.map(|(other, _)| other.clone()).collect();
             assert_eq!(there, victims, "{name}");
         }

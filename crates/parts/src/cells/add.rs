@@ -117,12 +117,18 @@ impl Cells {
         gang.taken = vec![false; sizes.len()];
         let mut own = Some(gang.physical.clone());
         let mut loses = false;
+        self.hold = true;
         for (pod, bound) in binding.pods.iter().enumerate() {
             for (place, slot) in bound.slots.iter().enumerate() {
                 let leaf = self.leaf_at(&binding.chain, &bound.node, *slot);
                 let slots = gang.physical.get_mut(pod).and_then(|pod| pod.get_mut(place));
                 let Some((leaf, slot)) = leaf.zip(slots) else { continue };
                 *slot = Some(leaf);
+                let shape = &self.build.chains[self.fixed(leaf).chain];
+                let level = bound.roots[place].as_deref().and_then(|root| shape.level_of(root));
+                if let Some(level) = level {
+                    self.clear_way(leaf, gang.cluster, level);
+                }
                 let claim = match own.is_some() && !loses {
                     true => self.claim_of(request, leaf, bound.roots[place].as_deref()),
                     false => Claim::Unowned,
@@ -156,6 +162,7 @@ impl Cells {
         }
         gang.own = own;
         self.now.gangs.insert(request.gang, gang);
+        self.settle();
         if loses {
             self.relieve(request.gang, request.gang);
         }

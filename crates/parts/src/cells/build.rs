@@ -47,7 +47,7 @@ impl Cells {
             suffices(shape, chain)?;
         }
         now.live = vec![Live::new(); growing.build.cells.len()];
-        let mut cells = Cells { build: Arc::new(growing.build), now, steady: false };
+        let mut cells = Cells { build: Arc::new(growing.build), now, steady: false, hold: false };
         cells.allocate_pinned(&growing.pins);
         for node in 0..cells.build.nodes.len() as u32 {
             cells.set_bad(node);

@@ -100,9 +100,28 @@ impl Cells {
         self.now.holdings[cluster].unused.get(&chain).map(|unused| unused[level])
     }
 
+    fn clusters_to_doom(&self) -> usize {
+        if self.hold { 0 } else { self.now.holdings.len() }
+    }
+
+    /// Do what was held back.
+    pub(super) fn settle(&mut self) {
+        self.hold = false;
+        for chain in 0..self.now.chains.len() {
+            // Without bad cells there is nothing to doom or to spare.
+            if self.now.bad_nodes.is_empty() {
+                return;
+            }
+            for level in (1..=self.build.chains[chain].top()).rev() {
+                self.doom_some(chain, level);
+                self.spare_some(chain, level);
+            }
+        }
+    }
+
     /// Doom cells of clusters that own more of a level than healthy ones are left.
     pub(super) fn doom_some(&mut self, chain: usize, level: usize) {
-        for cluster in 0..self.now.holdings.len() {
+        for cluster in 0..self.clusters_to_doom() {
             while self
                 .unused(cluster, chain, level)
                 .is_some_and(|unused| unused > self.healthy_left(chain, level))
@@ -121,7 +140,7 @@ impl Cells {
 
     /// Let go of doomed cells where healthy ones can be had again.
     pub(super) fn spare_some(&mut self, chain: usize, level: usize) {
-        for cluster in 0..self.now.holdings.len() {
+        for cluster in 0..self.clusters_to_doom() {
             loop {
                 let doomed = self.now.holdings[cluster].doomed.get(&chain);
                 let first = doomed.and_then(|lists| lists[level].first().copied());

@@ -117,6 +117,9 @@ pub struct Cells {
     build: Arc<Build>,
     now: Now,
     steady: bool,
+    /// While leaves of one gang change hands, nobody's cells are doomed: what was found for it must
+    /// not be bound to others.
+    hold: bool,
 }
 
 impl Cells {

@@ -3,7 +3,6 @@
 //! somebody needs its very leaves.
 
 use super::cell::{CellId, LeafState};
-use super::gang::Pods;
 use super::schedule::Spot;
 use super::{Cells, Gang, GangId, GangState, Request};
 
@@ -16,6 +15,7 @@ impl Cells {
     pub(super) fn claim(&mut self, request: &Request, mut spot: Spot) {
         let mut gang = self.new_gang(request, GangState::Preempting);
         gang.asking.insert(request.pod);
+        self.hold = true;
         for (pod, leaves) in spot.physical.iter().enumerate() {
             for (place, leaf) in leaves.iter().enumerate() {
                 let Some(leaf) = *leaf else { continue };
@@ -26,6 +26,10 @@ impl Cells {
                     if let Some(victim) = using.and_then(|id| self.now.gangs.get_mut(&id)) {
                         victim.state = GangState::BeingPreempted;
                     }
+                }
+                if let Some(own) = spot.own.as_ref().and_then(|own| own[pod][place]) {
+                    let level = self.fixed(self.fixed(own).root).level;
+                    self.clear_way(leaf, gang.cluster, level);
                 }
                 let own = spot.own.as_mut().and_then(|own| {
                     own[pod][place] = self.fitted(leaf, own[pod][place], request.priority);
@@ -41,11 +45,13 @@ impl Cells {
         gang.physical = spot.physical;
         gang.own = spot.own;
         self.now.gangs.insert(request.gang, gang);
+        self.settle();
     }
 
     /// A gang gives up what it has claimed; who was to give way keeps their leaves.
     pub(super) fn cancel(&mut self, id: GangId) {
         let Some(gang) = self.now.gangs.remove(&id) else { return };
+        self.hold = true;
         for leaf in gang.leaves() {
             self.give_leaf(leaf);
             self.live_mut(leaf).reserving = None;
@@ -64,6 +70,7 @@ impl Cells {
             self.now.gangs.insert(id, victim);
             self.take_leaf(leaf, own, priority);
         }
+        self.settle();
         self.settle_states();
     }
 
@@ -79,34 +86,37 @@ impl Cells {
         }
     }
 
-    /// Take a gang's guarantee, and return its leaves in its cluster.
-    pub(super) fn relieve(&mut self, victim: GangId, by: GangId) -> Option<Pods> {
-        let gang = self.now.gangs.get_mut(&victim)?;
-        let own = gang.own.take()?;
-        gang.lost_to = Some(by);
+    /// Take a gang's guarantee.
+    pub(super) fn relieve(&mut self, victim: GangId, by: GangId) {
+        let gang = self.now.gangs.get_mut(&victim);
+        let Some(own) = gang.and_then(|gang| gang.own.take()) else { return };
+        self.now.gangs.get_mut(&victim).expect("looked at above").lost_to = Some(by);
         for leaf in own.iter().flatten().flatten() {
             if let Some(physical) = self.bound(*leaf) {
                 self.give_leaf(physical);
                 self.take_leaf(physical, None, 0);
             }
         }
-        Some(own)
     }
 
-    /// Give a gang its guarantee back.
-    pub(super) fn reinstate(&mut self, id: GangId, mut own: Pods) {
-        let Some(gang) = self.now.gangs.get(&id) else { return };
-        let (physical, priority) = (gang.physical.clone(), gang.priority);
-        for (leaf, own) in physical.iter().flatten().zip(own.iter_mut().flatten()) {
-            if let Some(leaf) = *leaf {
-                self.give_leaf(leaf);
-                *own = self.fitted(leaf, *own, priority);
-                self.take_leaf(leaf, *own, priority);
+    /// If a leaf is part of a doomed cell of another cluster, or of another size than it is wanted
+    /// for, that cell is let go.
+    pub(super) fn clear_way(&mut self, leaf: CellId, cluster: usize, level: usize) {
+        let mut next = Some(leaf);
+        while let Some(id) = next {
+            if let Some(own) = self.bound(id) {
+                let (root, other) = (self.fixed(own).root, self.fixed(own).cluster);
+                let top = self.bound(root).filter(|top| self.is_doomed(*top, other));
+                let same = other == cluster && self.fixed(root).level == level;
+                if let Some(top) = top.filter(|_| !same) {
+                    self.untie(top);
+                    self.undoom(top, other);
+                    self.give_root(top, other, true);
+                }
+                return;
             }
+            next = self.parent(id);
         }
-        let gang = self.now.gangs.get_mut(&id).expect("looked at above");
-        gang.lost_to = None;
-        gang.own = Some(own);
     }
 
     /// The virtual leaf that a physical one is to be used as, or another where that does not do any

@@ -8,7 +8,7 @@ use super::{
     Answer, Binding, BoundPod, Cells, Gang, GangId, GangState, Phase, Refusal, Request, Shortage,
     Suggested,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Leaves found for a gang: physical ones, and with a guarantee those of its cluster.
 pub(super) struct Spot {
@@ -131,9 +131,8 @@ impl Cells {
             Some(name) => chains.retain(|chain| leaf(*chain) == name),
             None => chains.sort_by_key(|chain| leaf(*chain)),
         }
-        let is_asked = |chain: usize| {
-            request.chain.is_none_or(|name| self.build.chains[chain].name == name)
-        };
+        let is_asked =
+            |chain: usize| request.chain.is_none_or(|name| self.build.chains[chain].name == name);
         chains.retain(|chain| is_asked(*chain));
         chains.retain(|chain| !by_right || self.build.owned[cluster].contains_key(chain));
         if let (true, Some(name)) = (chains.is_empty(), request.leaf_type) {
@@ -198,21 +197,26 @@ impl Cells {
         suggested: Suggested,
     ) -> Result<Spot, Shortage> {
         let leaves: Vec<CellId> = own.iter().flatten().copied().flatten().collect();
-        let mut relieved: BTreeMap<GangId, Pods> = BTreeMap::new();
+        let mut before = None;
         for leaf in &leaves {
             let Some(physical) = self.bound(*leaf) else { continue };
             let using = self.live(physical).using.filter(|_| self.is_used(physical));
             let Some(victim) = using.filter(|id| self.now.gangs[id].lazy) else { continue };
-            if let Some(before) = self.relieve(victim, gang) {
-                relieved.insert(victim, before);
-            }
+            before.get_or_insert_with(|| self.now.clone());
+            self.hold = true;
+            self.relieve(victim, gang);
         }
         let mut found = Found::new();
         let paths = self.paths(&leaves, &mut found);
-        if !self.map_all(chain, &paths, suggested, &mut found) {
-            for (victim, before) in relieved {
-                self.reinstate(victim, before);
+        let mapped = self.map_all(chain, &paths, suggested, &mut found);
+        if let Some(before) = before {
+            match mapped {
+                true => self.settle(),
+                // Nobody loses anything for a gang that does not start.
+                false => (self.now, self.hold) = (before, false),
             }
+        }
+        if !mapped {
             return Err(Shortage::Unmapped);
         }
         let map = |pod: &Vec<Option<CellId>>| {

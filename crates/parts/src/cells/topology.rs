@@ -99,9 +99,8 @@ impl Cells {
         }
         let physical = self.physical_of(cell);
         let healthy = physical.is_none_or(|id| self.live(id).healthy);
-        let is_suggested = |id: CellId| {
-            suggested.is_none_or(|nodes| nodes.contains(&self.fixed(id).first_node))
-        };
+        let is_suggested =
+            |id: CellId| suggested.is_none_or(|nodes| nodes.contains(&self.fixed(id).first_node));
         let suggested = physical.is_none_or(is_suggested);
         Look { cell, free, used, higher, healthy, suggested }
     }

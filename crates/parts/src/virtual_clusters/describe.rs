@@ -132,16 +132,7 @@ impl Described {
         }
         let nodes = racks.values().map(Vec::len).sum::<usize>() as u32;
         let racks = sets;
-        self.sorts.push(Sort {
-            chain,
-            kind,
-            node_gpus,
-            cpu_milli,
-            memory_mb,
-            cells,
-            racks,
-            nodes,
-        });
+        self.sorts.push(Sort { chain, kind, node_gpus, cpu_milli, memory_mb, cells, racks, nodes });
     }
 
     /// Cells for every quota, in the order of tenants, as far as there are any left.
@@ -229,7 +220,8 @@ fn suffices(sort: &Sort, counts: &[u32]) -> bool {
 impl Sort {
     /// Whether a pod of so many GPUs could ever have the CPUs and memory it needs beside them.
     pub(super) fn serves(&self, gpus: u32, cpu_milli: u32, memory_mb: u32) -> bool {
-        let enough = |there: u64, each: u32| there == 0 || u64::from(each) * u64::from(gpus) <= there;
+        let enough =
+            |there: u64, each: u32| there == 0 || u64::from(each) * u64::from(gpus) <= there;
         enough(self.cpu_milli, cpu_milli) && enough(self.memory_mb, memory_mb)
     }
 

@@ -108,7 +108,11 @@ impl VirtualClusters {
         let Some(Known { described, cells, .. }) = &mut self.known else { return };
         for (number, node) in described.nodes.iter().enumerate() {
             let number = number as u32;
-            if view.fleet().is_up(*node) { cells.set_healthy(number) } else { cells.set_bad(number) }
+            if view.fleet().is_up(*node) {
+                cells.set_healthy(number)
+            } else {
+                cells.set_bad(number)
+            }
         }
     }
 

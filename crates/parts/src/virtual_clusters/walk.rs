@@ -101,8 +101,7 @@ impl<'a> Walk<'a> {
         let milli = i64::from(standing.gpus) * i64::from(job.spec.demand.share.0);
         let tenants = self.view.tenants();
         let used = |tenant: TenantId| {
-            tenants.usage(tenant).milli as i64
-                + self.extra_milli.get(&tenant).copied().unwrap_or(0)
+            tenants.usage(tenant).milli as i64 + self.extra_milli.get(&tenant).copied().unwrap_or(0)
         };
         tenants.within_limits(job.spec.tenant, milli, used)?;
         let demand = Demand {

@@ -51,10 +51,8 @@ fn hived_lends_what_is_idle_and_takes_it_back() {
 /// lazy, the first is stopped, and goes on by right when the second has ended.
 #[test]
 fn hived_preempts_lazily() {
-    let table = [
-        job("low", 0, 4, 1000).of("vision"),
-        job("high", 10, 4, 100).of("vision").priority(5),
-    ];
+    let table =
+        [job("low", 0, 4, 1000).of("vision"), job("high", 10, 4, 100).of("vision").priority(5)];
     let scene = Scene::new("2x4", table).quota("vision", 4);
     let lazy = scene.run("hived", &[]);
     assert_eq!([lazy.start("high"), lazy.end("low")], [10.0, 1000.0]);
