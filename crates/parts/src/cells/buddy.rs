@@ -116,11 +116,10 @@ impl Cells {
     /// Take a cell out of free cells, splitting no more than what it is part of.
     fn carve(&self, id: CellId, free: &mut [Vec<CellId>]) {
         let level = self.fixed(id).level;
-        if !free[level].contains(&id) {
-            if let Some(parent) = self.parent(id) {
-                self.carve(parent, free);
-                free[level].extend(&self.fixed(parent).children);
-            }
+        let whole = self.parent(id).filter(|_| !free[level].contains(&id));
+        if let Some(parent) = whole {
+            self.carve(parent, free);
+            free[level].extend(&self.fixed(parent).children);
         }
         remove(&mut free[level], id);
     }

@@ -33,10 +33,9 @@ impl Cells {
         phase: Phase,
     ) -> Result<Answer, Refusal> {
         self.check(request)?;
-        if self.now.gangs.contains_key(&request.gang) {
-            if let Some(answer) = self.join(request, suggested, phase)? {
-                return Ok(answer);
-            }
+        let is_known = self.now.gangs.contains_key(&request.gang);
+        if is_known && let Some(answer) = self.join(request, suggested, phase)? {
+            return Ok(answer);
         }
         let spot = match self.find(request, suggested)? {
             Ok(spot) => spot,

@@ -109,9 +109,9 @@ impl VirtualClusters {
         for (number, node) in described.nodes.iter().enumerate() {
             let number = number as u32;
             if view.fleet().is_up(*node) {
-                cells.set_healthy(number)
+                cells.set_healthy(number);
             } else {
-                cells.set_bad(number)
+                cells.set_bad(number);
             }
         }
     }
