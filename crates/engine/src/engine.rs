@@ -311,6 +311,21 @@ impl Engine {
         step.actions.push(Action::Start { job: id, generation, assignment, transition });
     }
 
+    /// Note what jobs are told of their deadlines, and renew leases of those who keep their GPUs.
+    fn promise(&mut self, plan: &Plan) {
+        for promise in &plan.promise {
+            if let Some(job) = self.state.jobs.get_mut(promise.job) {
+                job.promise = Some(*promise);
+            }
+        }
+        for run in plan.run.iter().filter(|run| run.lease.is_some()) {
+            let job = self.state.jobs.get_mut(run.job).expect("a checked plan names jobs");
+            if job.assignment.as_ref() == Some(&run.assignment) {
+                job.lease = job.lease.max(run.lease);
+            }
+        }
+    }
+
     /// Make a plan true: first everybody gives way, then everybody takes their place.
     fn carry_out(&mut self, plan: Plan, step: &mut Step) -> Report {
         let mut report = Report { blocked: plan.wait.len() as u32, ..Report::default() };
@@ -320,6 +335,7 @@ impl Engine {
                 job.note(wait.reason, now);
             }
         }
+        self.promise(&plan);
         self.state.reservations.clone_from(&plan.reserve);
         let changes = diff(&self.state, plan);
         for change in &changes {

@@ -22,7 +22,7 @@ pub use event::{Event, Exit};
 pub use ids::{Generation, JobId, KindId, ModelId, NodeId, RackId, TenantId};
 pub use job::{Deadline, Extras, JobSpec, Truth};
 pub use placement::{Assignment, GPUS_PER_NODE_MAX, Placement, Slice, Slots};
-pub use plan::{Action, Plan, Reservation, Run, Scope, Stop, Transition, Wait};
+pub use plan::{Action, Plan, Promise, Reservation, Run, Scope, Stop, Transition, Wait};
 pub use quantity::{KindSet, Milli};
 pub use reason::{Reason, Tier};
 pub use render::{Naming, Words, render};

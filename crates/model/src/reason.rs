@@ -117,6 +117,25 @@ pub enum Reason {
         /// By how much it would overlap.
         by: Span,
     },
+    /// Its deadline is promised, and leases are reserved for it from some time on.
+    Leased {
+        /// When the first of them begins.
+        from: Time,
+        /// What it is promised to end by.
+        by: Time,
+    },
+    /// Its deadline could not be promised, so it takes what is left over.
+    DeadlineNotFeasible {
+        /// The last deadline it asked for.
+        asked: Time,
+        /// The earliest that could have been promised, where one could tell.
+        offered: Option<Time>,
+    },
+    /// It cannot end by its deadline any more, so it comes after all others.
+    DeadlineLost {
+        /// The last deadline it asked for.
+        asked: Time,
+    },
     /// It is promised GPUs that are being cleared for it.
     Clearing {
         /// The job that is being stopped.
@@ -153,6 +172,9 @@ impl Reason {
             | Reason::NotEnoughFree { .. }
             | Reason::Fragmented { .. }
             | Reason::WouldDelay { .. }
+            | Reason::Leased { .. }
+            | Reason::DeadlineNotFeasible { .. }
+            | Reason::DeadlineLost { .. }
             | Reason::Clearing { .. }
             | Reason::BeingSaved
             | Reason::Displaced { .. }
@@ -176,6 +198,9 @@ impl Reason {
             Reason::NotEnoughFree { .. } => "not-enough-free",
             Reason::Fragmented { .. } => "fragmented",
             Reason::WouldDelay { .. } => "would-delay",
+            Reason::Leased { .. } => "leased",
+            Reason::DeadlineNotFeasible { .. } => "deadline-not-feasible",
+            Reason::DeadlineLost { .. } => "deadline-lost",
             Reason::Clearing { .. } => "clearing",
             Reason::BeingSaved => "being-saved",
             Reason::Displaced { .. } => "displaced",

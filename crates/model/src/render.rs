@@ -130,6 +130,20 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
             ),
             Some("declare a shorter run time, if it is shorter".into()),
         ),
+        Reason::Leased { from, by } => (
+            format!("its deadline is promised for {by}; leases are reserved for it from {from} on"),
+            Some("it may start earlier on GPUs that nobody has reserved".into()),
+        ),
+        Reason::DeadlineNotFeasible { asked, offered } => (
+            format!(
+                "its deadline at {asked} cannot be promised, and GPUs that are left over go to others"
+            ),
+            offered.map(|offered| format!("the earliest that can be promised is {offered}")),
+        ),
+        Reason::DeadlineLost { asked } => (
+            format!("it cannot end by its deadline at {asked} any more, so it comes last"),
+            Some("without a deadline it would be served as best effort".into()),
+        ),
         Reason::Clearing { job } => {
             (format!("job {} is being stopped to make room for it", names.job(job)), None)
         }

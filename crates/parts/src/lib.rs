@@ -3,6 +3,7 @@
 
 pub mod allocate;
 pub mod gate;
+pub mod leases;
 pub mod order;
 pub mod place;
 pub mod predict;

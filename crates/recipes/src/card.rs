@@ -2,6 +2,7 @@
 //! its knobs, what it claims and how it differs from its paper.
 
 use crate::error::CardError;
+use crate::leases::LeasesCard;
 use crate::policy::PolicyCard;
 use crate::rounds::RoundsCard;
 use heeler_engine::Policy;
@@ -21,7 +22,7 @@ pub(crate) trait Made {
 }
 
 /// The tables of which a card has one.
-const TABLES: [&str; 2] = ["policy", "rounds"];
+const TABLES: [&str; 3] = ["policy", "rounds", "leases"];
 
 /// A recipe on a page.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -41,6 +42,9 @@ pub struct Card {
     /// What it is made of, if it shares out time in rounds.
     #[serde(default)]
     pub rounds: Option<RoundsCard>,
+    /// What it is made of, if it promises leases to jobs with deadlines.
+    #[serde(default)]
+    pub leases: Option<LeasesCard>,
     /// What can be set.
     #[serde(default)]
     pub knob: Vec<Knob>,
@@ -102,6 +106,7 @@ impl Card {
         let tables: [Option<&dyn Made>; TABLES.len()] = [
             self.policy.as_ref().map(|table| table as &dyn Made),
             self.rounds.as_ref().map(|table| table as &dyn Made),
+            self.leases.as_ref().map(|table| table as &dyn Made),
         ];
         let mut given = tables.into_iter().flatten();
         given.next().filter(|_| given.next().is_none())

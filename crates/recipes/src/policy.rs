@@ -226,7 +226,7 @@ pub enum CadenceCard {
 }
 
 impl PredictCard {
-    fn build(&self) -> Box<dyn Predict> {
+    pub(crate) fn build(&self) -> Box<dyn Predict> {
         match *self {
             PredictCard::Oracle => Box::new(predict::Oracle),
             PredictCard::Declared => Box::new(predict::Declared),
@@ -234,7 +234,7 @@ impl PredictCard {
         }
     }
 
-    fn knows_the_truth(&self) -> bool {
+    pub(crate) fn knows_the_truth(&self) -> bool {
         !matches!(self, PredictCard::Declared)
     }
 }

@@ -31,14 +31,30 @@ impl Simulation {
     fn finish(&mut self, job: JobId) {
         let now = self.now;
         let late = self.world.notice_late();
+        self.records[job].outcome = Outcome::Finished;
+        self.note_deadlines(job);
         let record = &mut self.records[job];
         record.useful_milli += record.useful_since_start(now.minus(late));
         record.done = record.work;
         record.ended = Some(now);
-        record.outcome = Outcome::Finished;
         self.watch.leaves(&mut self.records[job]);
         self.start_costs.remove(&job);
         self.release(job, Exit::Finished);
+    }
+
+    /// What a job was promised, and what of its deadlines' value it gets if it ends now.
+    pub(crate) fn note_deadlines(&mut self, id: JobId) {
+        let job = self.engine.state().job(id);
+        let deadlines = job.spec.deadlines();
+        let most = deadlines.iter().map(|deadline| deadline.value).max().unwrap_or(0);
+        let finished = self.records[id].outcome == Outcome::Finished;
+        let kept = deadlines.iter().filter(|deadline| finished && self.now <= deadline.at);
+        let got = kept.map(|deadline| deadline.value).max().unwrap_or(0);
+        self.records[id].promised = job.promise.and_then(|promise| promise.by());
+        self.records[id].value_lost = match deadlines.is_empty() || most <= 0 {
+            true => 0.0,
+            false => (1.0 - got as f64 / most as f64) as f32,
+        };
     }
 
     /// A job's GPUs are free; tell the engine how its attempt ended.
@@ -169,6 +185,28 @@ impl Simulation {
             self.answers.push(Event::Stopped { job, generation, exit: Exit::Saved { done } });
         } else {
             self.queue.push(now + save, Happening::Saved(job));
+        }
+    }
+
+    /// Every job without a lease that has run until now loses its cost of starting once more.
+    pub(crate) fn restart_unleased(&mut self) {
+        let now = self.now;
+        let goes_on = |job: &&heeler_engine::Job| {
+            job.is_running() && !job.is_leased(now) && self.records[job.id].held_since < now
+        };
+        let jobs: Vec<JobId> =
+            self.engine.state().jobs().iter().filter(goes_on).map(|job| job.id).collect();
+        for job in jobs {
+            let record = &mut self.records[job];
+            let waits = record.from.since(now);
+            record.useful_milli += record.useful_since_start(now);
+            record.done = record.done_at(now);
+            record.from = now + waits + self.world.costs.restore.of(record.gpus);
+            record.stamp += 1;
+            let (done, from, pace) = (record.done, record.from, record.pace);
+            self.queue.push(record.finish(), Happening::Finish(job, record.stamp));
+            let generation = Generation(record.generation);
+            self.engine.observe(now, Event::Progress { job, generation, done, from, pace });
         }
     }
 

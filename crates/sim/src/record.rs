@@ -49,6 +49,10 @@ pub struct Record {
     pub contention: f64,
     /// When it should have ended.
     pub deadline: Option<Time>,
+    /// When it was promised to end.
+    pub promised: Option<Time>,
+    /// Part of what ending in time was worth that it did not get.
+    pub value_lost: f32,
     /// Time without any GPU.
     pub waited: Span,
     /// Run time if it were alone, at the size it asked for.

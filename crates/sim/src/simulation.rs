@@ -175,6 +175,10 @@ impl Simulation {
             self.engine.observe(at, Event::Tick);
         }
         self.decide();
+        let every = self.world.quirks.restart_unleased_every_s.map(Span::from_secs_f64);
+        if every.is_some_and(|every| at.micros().is_multiple_of(every.micros().max(1))) {
+            self.restart_unleased();
+        }
         true
     }
 
@@ -251,6 +255,8 @@ impl Simulation {
 
     /// Nothing happens any more: say what became of those who never ended.
     fn close(&mut self) {
+        let left: Vec<JobId> = self.engine.state().jobs().iter().map(|job| job.id).collect();
+        left.into_iter().for_each(|job| self.note_deadlines(job));
         for job in self.engine.state().jobs().iter() {
             let never = job.noted.is_some_and(|noted| noted.reason.tier() == Tier::Never);
             self.records[job.id].outcome = match job.noted.map(|noted| noted.reason) {

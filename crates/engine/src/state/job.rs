@@ -1,6 +1,6 @@
 //! A job that is not done yet, as the engine knows it.
 
-use heeler_model::{Assignment, Generation, JobId, JobSpec, Reason, Span, Time};
+use heeler_model::{Assignment, Generation, JobId, JobSpec, Promise, Reason, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// Jobs with equal demands (of one tenant, if that matters) are one class.
@@ -91,6 +91,9 @@ pub struct Job {
     pub after: u32,
     /// The latest reason it was given.
     pub noted: Option<Noted>,
+    /// What it was told of its deadline.
+    #[serde(default)]
+    pub promise: Option<Promise>,
 }
 
 impl Job {
@@ -112,6 +115,7 @@ impl Job {
             leaving: false,
             after: 0,
             noted: None,
+            promise: None,
             spec,
         }
     }

@@ -38,7 +38,17 @@ fn facts(summary: &Summary) -> String {
     lines.push(("restarts", said));
     if summary.deadlines.jobs > 0 {
         let (missed, of) = (summary.deadlines.missed as u64, summary.deadlines.jobs as u64);
-        lines.push(("deadlines", format!("{} of {} missed", count(missed), count(of))));
+        let mut said = format!("{} of {} missed", count(missed), count(of));
+        if summary.deadlines.value_lost > summary.deadlines.missed as f64 {
+            let value = decimal(summary.deadlines.value_lost);
+            said.push_str(&format!(", {value} counted by value"));
+        }
+        if summary.deadlines.promised > 0 {
+            let promised = count(summary.deadlines.promised as u64);
+            let broken = count(summary.deadlines.broken as u64);
+            said.push_str(&format!("; {promised} promised, {broken} of those missed"));
+        }
+        lines.push(("deadlines", said));
     }
     lines.iter().map(|(name, value)| format!("{name:<12} {value}\n")).collect()
 }

@@ -4,11 +4,13 @@
 
 mod anywhere;
 mod fit;
+mod local_search;
 mod skew;
 mod spread;
 
 pub use anywhere::Anywhere;
 pub use fit::{Fit, Remainder};
+pub use local_search::LocalSearch;
 pub use skew::SkewAware;
 pub use spread::Spread;
 

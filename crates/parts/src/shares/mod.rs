@@ -24,7 +24,7 @@ pub trait Shares: Send {
 }
 
 /// The rate of a job on a kind of GPU: as measured, or nominal. Zero where it cannot run.
-fn rate(job: &Job, kind: KindId, view: &View) -> f64 {
+pub(crate) fn rate(job: &Job, kind: KindId, view: &View) -> f64 {
     let demand = &job.spec.demand;
     let far =
         demand.reach != Reach::Cluster && view.fleet().together_ever(kind, demand) < demand.asked();

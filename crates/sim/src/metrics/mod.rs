@@ -66,6 +66,13 @@ pub struct Deadlines {
     pub jobs: usize,
     /// Of those, jobs that ended later or not at all.
     pub missed: usize,
+    /// The same, where ending by a later deadline counts in part: what was not got of what ending
+    /// by the best was worth, summed over jobs.
+    pub value_lost: f64,
+    /// Jobs that were promised to end by some time.
+    pub promised: usize,
+    /// Of those, jobs that ended later or not at all.
+    pub broken: usize,
 }
 
 /// A part of the jobs: of one tenant, or of one size.
@@ -181,8 +188,12 @@ fn deadlines(records: &[Record]) -> Deadlines {
     let mut deadlines = Deadlines::default();
     for record in records {
         let Some(deadline) = record.deadline else { continue };
+        let late = |by| record.ended.is_none_or(|ended| ended > by);
         deadlines.jobs += 1;
-        deadlines.missed += usize::from(record.ended.is_none_or(|ended| ended > deadline));
+        deadlines.missed += usize::from(late(deadline));
+        deadlines.value_lost += f64::from(record.value_lost);
+        deadlines.promised += usize::from(record.promised.is_some());
+        deadlines.broken += usize::from(record.promised.is_some_and(late));
     }
     deadlines
 }

@@ -59,6 +59,7 @@ const BUILT_IN: &[(&str, &str)] = worlds![
     "gavel-perf",
     "lucid",
     "lucid-preemptive",
+    "chronus",
 ];
 
 impl WorldCard {

@@ -29,6 +29,9 @@ pub struct Quirks {
     /// Work is handed out in whole units for a round of so many seconds, a round ends when the last
     /// of it is done, and jobs join at its end.
     pub whole_units_per_round_s: Option<f64>,
+    /// At whole multiples of so many seconds every running job without a lease pays for its start
+    /// once more.
+    pub restart_unleased_every_s: Option<f64>,
     /// Kinds of GPU are offered in a new random order every round, by the generator of Python's
     /// standard library with this seed.
     pub shuffled_kinds_seed: Option<u32>,
