@@ -4,7 +4,7 @@ use crate::card::Made;
 use crate::policy::PredictCard;
 use crate::quantity::Length;
 use heeler_engine::Policy;
-use heeler_parts::leases::{Chronus, Desk, Terms};
+use heeler_parts::leases::{Admission, Chronus, Desk, Terms};
 use heeler_parts::place::LocalSearch;
 use serde::{Deserialize, Serialize};
 use toml::Value;
@@ -25,6 +25,8 @@ pub struct LeasesCard {
     pub restart: Length,
     /// Whether jobs with deadlines may run outside their leases.
     pub early: bool,
+    /// Which of several deadlines a job must be able to keep to be admitted.
+    pub admit: AdmitCard,
     /// A deadline up to so many times as far away as asked for is agreed to.
     pub tolerate: f64,
     /// Who says how long jobs run.
@@ -35,13 +37,26 @@ pub struct LeasesCard {
     pub tries: u32,
 }
 
+/// Which of several deadlines a job must be able to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum AdmitCard {
+    /// The first, which is worth most.
+    FirstDeadline,
+    /// Any of them.
+    AnyDeadline,
+}
+
 impl Made for LeasesCard {
     fn build(&self) -> Box<dyn Policy> {
         let terms = Terms {
-            lease: self.lease.0,
+            leases: Admission {
+                lease: self.lease.0,
+                any: self.admit == AdmitCard::AnyDeadline,
+                tolerate: self.tolerate,
+            },
             admission: self.admission.0,
             tick: self.tick.0,
-            tolerate: self.tolerate,
             moves: self.moves,
             place: LocalSearch { tries: self.tries },
         };

@@ -10,7 +10,7 @@ mod rounds;
 
 pub use card::{Card, Claim, Differs, Knob};
 pub use error::CardError;
-pub use leases::LeasesCard;
+pub use leases::{AdmitCard, LeasesCard};
 pub use policy::{OrderCard, PlaceCard, PolicyCard};
 pub use registry::{BuiltIn, all, find};
 pub use rounds::{RoundsCard, SharesCard};

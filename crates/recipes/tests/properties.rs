@@ -5,8 +5,8 @@
 
 use heeler_engine::{Engine, Phase, State};
 use heeler_model::{
-    Cluster, Demand, JobId, JobSpec, KindSet, Milli, NodeId, RackId, Reach, Reason, Scope, Sizes,
-    Step, Tenant, Time, Truth,
+    Cluster, Deadline, Demand, JobId, JobSpec, KindSet, Milli, NodeId, RackId, Reach, Reason,
+    Scope, Sizes, Step, Tenant, Time, Truth,
 };
 use heeler_recipes::{Card, all};
 use heeler_sim::Simulation;
@@ -33,6 +33,8 @@ struct Made {
     /// It follows the job at this part of those before it, in 2⁻⁶⁴.
     follows: Option<u64>,
     skewed: bool,
+    /// Its deadline is so many times its length after its submission.
+    due: Option<u64>,
 }
 
 /// A cluster and a world to be made up.
@@ -58,10 +60,11 @@ fn made() -> impl Strategy<Value = Made> {
             0u16..3,
             prop::option::weighted(0.1, any::<u64>()),
             any::<bool>(),
+            prop::option::weighted(0.3, 1u64..200),
         ),
     )
         .prop_map(|((submit_s, length_s, gpus, elastic, share, kind), rest)| {
-            let (memory_mb, cpus, reach, tenant, follows, skewed) = rest;
+            let (memory_mb, cpus, reach, tenant, follows, skewed, due) = rest;
             let share = if gpus == 1 { share } else { 1000 };
             Made {
                 submit_s,
@@ -76,6 +79,7 @@ fn made() -> impl Strategy<Value = Made> {
                 tenant,
                 follows,
                 skewed,
+                due,
             }
         })
 }
@@ -140,6 +144,10 @@ fn job(made: &Made, index: usize) -> TraceJob {
     spec.skewed = made.skewed;
     spec.declared = Some(heeler_model::Span::from_secs(made.length_s * (1 + index as u64 % 3)));
     let submit = Time::from_secs(made.submit_s);
+    if let Some(times) = made.due {
+        let at = submit + heeler_model::Span::from_secs(made.length_s * times);
+        spec.extras_mut().deadlines = vec![Deadline { at, value: 1 }];
+    }
     TraceJob { name: None, submit, spec, start_cost: None }
 }
 

@@ -1,6 +1,6 @@
 //! `heeler why`: ask a simulated cluster about a job at some time.
 
-use super::verdict::{Answer, Names, WhatIf, said};
+use super::verdict::{Answer, Names, WhatIf, deadline, said};
 use crate::arguments::{DrawArguments, RecipeArguments, SettingArguments, pair, time};
 use crate::mistake::Mistake;
 use crate::show;
@@ -113,6 +113,7 @@ impl Why {
             said,
             noted,
             reserved,
+            deadline: deadline(simulation, job),
             starts_s: starts.map(Time::secs_f64),
             ends_s: later.ended.map(Time::secs_f64),
             would_start_with: smaller(simulation, job),

@@ -2,11 +2,11 @@
 //! at new jobs every so often and hands out idle GPUs a little more often. What a paper brings of
 //! its own (estimates, classes, what to do within a lease) are its `LeaseRules`.
 
-use super::ledger::{Entry, Ledger, Standing};
+use super::ledger::{Admission, Entry, Ledger, Standing};
 use super::programme::FirstLease;
 use super::seats::{Seat, Seated, seat_all};
 use crate::place::LocalSearch;
-use heeler_engine::{Job, Note, Phase, Policy, View, Want};
+use heeler_engine::{Idle, Job, Note, Phase, Policy, View, Want};
 use heeler_model::{JobId, KindId, KindSet, Plan, Reason, Run, Scope, Span, Time, Wait};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -34,14 +34,12 @@ pub trait LeaseRules: Send {
 /// What can be set.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
-    /// How long a lease is.
-    pub lease: Span,
+    /// Leases and how they are promised.
+    pub leases: Admission,
     /// How often new jobs are looked at.
     pub admission: Span,
     /// How often idle GPUs are handed out.
     pub tick: Span,
-    /// A deadline up to so many times as far away as asked for is agreed to.
-    pub tolerate: f64,
     /// Moves looked at when leases are decided on.
     pub moves: u32,
     /// How batches are placed.
@@ -56,6 +54,8 @@ struct Books {
     decided: Option<Time>,
     /// Whether a lease began then.
     renewed: bool,
+    /// Whether it looked at new jobs then.
+    looking: bool,
     /// When it last looked at new jobs, counted in times of looking.
     looked: Option<u64>,
 }
@@ -85,29 +85,27 @@ impl Desk {
 
     /// When the present lease ends.
     fn end(&self) -> Time {
-        next(
-            self.terms.lease,
-            Time::from_micros(self.books.ledger.lease * self.terms.lease.micros()),
-        )
+        self.terms.leases.start(self.books.ledger.lease + 1)
     }
 
     fn decide(&mut self, view: &View) {
         let terms = self.terms;
         let mut ledger = std::mem::take(&mut self.books.ledger);
         let rules = &self.rules;
-        let needs = |job: &Job, kind| rules.needs(job, kind, terms.lease, view);
-        let lease = number(terms.lease, view.now());
+        let needs = |job: &Job, kind| rules.needs(job, kind, terms.leases.lease, view);
+        let lease = number(terms.leases.lease, view.now());
         self.books.renewed = lease > ledger.lease;
         if self.books.renewed {
             let aim = rules.aim(&ledger);
             ledger.renew(lease, aim, terms.moves, &needs, view);
         }
         let looks = number(terms.admission, view.now());
-        if self.books.looked != Some(looks) {
+        self.books.looking = self.books.looked != Some(looks);
+        if self.books.looking {
             self.books.looked = Some(looks);
             ledger.trim(&needs, view);
-            ledger.admit_all(terms.lease, terms.tolerate, &needs, view);
-            rules.within(&mut ledger, next(terms.lease, view.now()), view);
+            ledger.admit_all(terms.leases, &needs, view);
+            rules.within(&mut ledger, next(terms.leases.lease, view.now()), view);
         }
         self.books.ledger = ledger;
     }
@@ -115,6 +113,7 @@ impl Desk {
     /// Holders of the lease, then who is promised to end in it, then the others by rank; those who
     /// run go on until the next lease.
     fn seats(&self, view: &View) -> Vec<Seat> {
+        let backwards = view.rules().idle == Idle::WorstFirst && !self.books.looking;
         let mut ranked = Vec::new();
         for (id, entry) in &self.books.ledger.entries {
             let job = view.state().job(*id);
@@ -126,7 +125,10 @@ impl Desk {
             let key = match (entry.holds, entry.forced) {
                 (true, _) => Some((0, false, (0, 0))),
                 (_, true) => Some((1, false, (0, 0))),
-                _ => self.rules.rank(job, entry, view).map(|rank| (2, !settled, rank)),
+                _ => self.rules.rank(job, entry, view).map(|(class, among)| match backwards {
+                    true if !settled => (2, true, (u8::MAX - class, !among)),
+                    _ => (2, !settled, (class, among)),
+                }),
             };
             let Some(key) = key else { continue };
             let lease = (key.0 < 2).then(|| self.end());
@@ -155,9 +157,9 @@ impl Desk {
                 Some(Reason::RoundNotOver { until: next(self.terms.admission, view.now()) })
             }
             (Standing::Promised, Some(answer)) => {
-                let from = entry.leases.first().map(|lease| lease * self.terms.lease.micros());
                 let by = answer.by().unwrap_or(answer.asked);
-                from.map(|from| Reason::Leased { from: Time::from_micros(from), by })
+                let from = entry.leases.first().map(|lease| self.terms.leases.start(*lease));
+                from.map(|from| Reason::Leased { from, by })
             }
             (Standing::Refused, Some(answer)) => {
                 let (asked, offered) = (answer.asked, answer.offered);
@@ -167,7 +169,8 @@ impl Desk {
             _ => None,
         };
         let later = Reason::RoundNotOver { until: next(self.terms.tick, view.now()) };
-        said.or(refused).unwrap_or(later)
+        let before = view.state().job(id).noted.map(|noted| noted.reason);
+        said.or(refused).or(before).unwrap_or(later)
     }
 
     /// Everybody as they are, between two decisions.
@@ -228,7 +231,7 @@ impl Policy for Desk {
     }
 
     fn wake(&self, view: &View) -> Option<Time> {
-        let length = if view.waiting() > 0 { self.terms.tick } else { self.terms.lease };
+        let length = if view.waiting() > 0 { self.terms.tick } else { self.terms.leases.lease };
         (!view.jobs().is_empty()).then(|| next(length, view.now()))
     }
 

@@ -6,7 +6,7 @@ use super::packing::{Ask, earliest, pack};
 use super::programme::{Choice, FirstLease, Holder, improve};
 use crate::shares::rate;
 use heeler_engine::{Job, View};
-use heeler_model::{JobId, KindId, KindSet, Promise, Reach, Span, Time};
+use heeler_model::{Deadline, JobId, KindId, KindSet, Promise, Reach, Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -71,6 +71,35 @@ impl Entry {
     fn breaks(&mut self) {
         self.standing = Standing::Refused;
         self.leases.clear();
+    }
+}
+
+/// On what terms promises are given.
+#[derive(Clone, Copy, Debug)]
+pub struct Admission {
+    /// How long a lease is.
+    pub lease: Span,
+    /// Whether any of a job's deadlines will do, or only the first.
+    pub any: bool,
+    /// A deadline later than asked for is agreed to if it is no more than so many times as far from
+    /// the submission.
+    pub tolerate: f64,
+}
+
+impl Admission {
+    /// The lease that a time is in: those before it are over by then.
+    fn slot(&self, at: Time) -> u64 {
+        at.micros() / self.lease.micros().max(1)
+    }
+
+    /// When a lease begins.
+    pub fn start(&self, lease: u64) -> Time {
+        Time::from_micros(lease.saturating_mul(self.lease.micros()))
+    }
+
+    fn agrees(&self, job: &Job, asked: Time, until: u64) -> bool {
+        let far = |at: Time| at.since(job.submitted).micros() as f64;
+        self.tolerate > 1.0 && far(self.start(until)) <= far(asked) * self.tolerate
     }
 }
 
@@ -145,59 +174,52 @@ impl Ledger {
     }
 
     /// Decide on all jobs that nobody has looked at, in order of submission.
-    pub fn admit_all(&mut self, lease: Span, tolerate: f64, needs: Needs, view: &View) {
+    pub fn admit_all(&mut self, terms: Admission, needs: Needs, view: &View) {
         let new = self.entries.iter().filter(|(_, entry)| entry.standing == Standing::Arrived);
         for id in new.map(|(id, _)| *id).collect::<Vec<_>>() {
+            let job = view.state().job(id);
             self.entries.entry(id).or_default().standing = Standing::BestEffort;
-            self.admit(id, lease, tolerate, needs, view);
+            if !job.spec.deadlines().is_empty() {
+                let answer = self.admit(job, terms, needs, view);
+                self.entries.entry(id).or_default().answer = Some(answer);
+            }
         }
     }
 
-    /// Decide on a new job with deadlines. A deadline later than asked for is agreed to if it is no
-    /// more than `tolerate` times as far from the submission.
-    fn admit(&mut self, id: JobId, lease: Span, tolerate: f64, needs: Needs, view: &View) {
-        let job = view.state().job(id);
+    /// Decide on a new job with deadlines.
+    fn admit(&mut self, job: &Job, terms: Admission, needs: Needs, view: &View) -> Promise {
         let deadlines = job.spec.deadlines();
-        let Some(asked) = deadlines.last().map(|deadline| deadline.at) else { return };
-        let slot = |at: Time| at.micros() / lease.micros().max(1);
-        let choices: Vec<(u64, i64)> =
-            deadlines.iter().map(|deadline| (slot(deadline.at), deadline.value)).collect();
-        let mut offered: Option<(u64, KindId)> = None;
+        let asked = deadlines.last().map_or(job.submitted, |deadline| deadline.at);
+        let said = |offered, admitted| Promise { job: job.id, asked, offered, admitted };
+        let gang = counted(job.spec.demand.asked());
+        let count = if terms.any { deadlines.len() } else { 1 };
+        let mut offered: Option<(u64, KindId, u32)> = None;
         for pool in Ledger::pools(job, view) {
             let Some(leases) = needs(job, pool) else { continue };
-            let gang = counted(job.spec.demand.asked());
-            let page = Entry { pool, gang, choices: choices.clone(), ..Entry::default() };
-            if (0..choices.len()).any(|chosen| self.enter(id, &page, chosen, leases, view)) {
-                let offered = Some(asked);
-                self.answer(id, Promise { job: id, asked, offered, admitted: true });
-                return;
+            let slot = |deadline: &Deadline| (terms.slot(deadline.at), deadline.value);
+            let choices = deadlines.iter().map(slot).collect();
+            let page = Entry { pool, gang, choices, ..Entry::default() };
+            let mut kept = deadlines.iter().take(count).enumerate();
+            if let Some((_, deadline)) =
+                kept.find(|(chosen, _)| self.enter(job.id, &page, *chosen, leases, view))
+            {
+                return said(Some(deadline.at), true);
             }
-            let first = self.lease + 1;
             let mut asks: Vec<Ask> = self.fresh(pool).map(|(_, entry)| entry.ask()).collect();
             asks.push(Ask { gang, leases, until: 0 });
-            let found = earliest(&self.calendar(pool, first, view), &asks).map(|l| (l, pool));
+            let found = earliest(&self.calendar(pool, self.lease + 1, view), &asks);
+            let found = found.map(|until| (until, pool, leases));
             offered = offered.into_iter().chain(found).min();
         }
-        let at = |lease_at: u64| Time::from_micros(lease_at.saturating_mul(lease.micros()));
-        let far = asked.since(job.submitted).micros() as f64 * tolerate;
-        let agreed = offered.filter(|(until, _)| {
-            at(*until).since(job.submitted).micros() as f64 <= far && tolerate > 1.0
-        });
-        let admitted = agreed.is_some_and(|(until, pool)| {
-            let leases = needs(job, pool).unwrap_or(0);
-            let gang = counted(job.spec.demand.asked());
+        let agreed = offered.filter(|(until, ..)| terms.agrees(job, asked, *until));
+        let admitted = agreed.is_some_and(|(until, pool, leases)| {
             let page = Entry { pool, gang, choices: vec![(until, 0)], ..Entry::default() };
-            self.enter(id, &page, 0, leases, view)
+            self.enter(job.id, &page, 0, leases, view)
         });
         if !admitted {
-            self.entries.entry(id).or_default().standing = Standing::Refused;
+            self.entries.entry(job.id).or_default().standing = Standing::Refused;
         }
-        let offered = offered.map(|(until, _)| at(until));
-        self.answer(id, Promise { job: id, asked, offered, admitted });
-    }
-
-    fn answer(&mut self, id: JobId, answer: Promise) {
-        self.entries.entry(id).or_default().answer = Some(answer);
+        said(offered.map(|(until, ..)| terms.start(until)), admitted)
     }
 
     fn fresh(&self, pool: KindId) -> impl Iterator<Item = (JobId, &Entry)> {

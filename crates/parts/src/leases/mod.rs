@@ -12,7 +12,7 @@ mod seats;
 pub use calendar::Calendar;
 pub use chronus::Chronus;
 pub use desk::{Desk, LeaseRules, Terms};
-pub use ledger::{Entry, Ledger, Standing};
+pub use ledger::{Admission, Entry, Ledger, Standing};
 pub use packing::{Ask, earliest, pack};
 pub use programme::{Choice, FirstLease, Holder, improve};
 pub use seats::{Seat, Seated, seat_all};

@@ -41,19 +41,18 @@ impl LocalSearch {
         let best: u64 = wants.iter().map(|want| reward(want, 1)).sum();
         let mut found = in_order(wants, &order, free, view);
         let mut tries = self.tries;
-        // Neighbours are exchanged as long as that helps.
-        let mut at = 0;
-        while tries > 0 && at + 1 < order.len() && worth(wants, found.as_ref()) < best {
+        // Any two are exchanged, from the front, as long as that helps.
+        let mut pair = (0, 1);
+        while tries > 0 && pair.1 < order.len() && worth(wants, found.as_ref()) < best {
             tries -= 1;
-            order.swap(at, at + 1);
+            order.swap(pair.0, pair.1);
             let other = in_order(wants, &order, free, view);
             if worth(wants, other.as_ref()) > worth(wants, found.as_ref()) {
-                found = other;
-                at = 0;
-            } else {
-                order.swap(at, at + 1);
-                at += 1;
+                (found, pair) = (other, (0, 1));
+                continue;
             }
+            order.swap(pair.0, pair.1);
+            pair = if pair.0 + 1 < pair.1 { (pair.0 + 1, pair.1) } else { (0, pair.1 + 1) };
         }
         found
     }

@@ -4,6 +4,7 @@
 mod backfill;
 mod blind;
 mod capacity;
+mod chronus;
 mod elastic;
 mod fifo;
 mod gavel;

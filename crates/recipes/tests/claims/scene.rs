@@ -1,7 +1,9 @@
 //! A stage for claims: a cluster from a short text, jobs from a table, a recipe to run them, and
 //! who ran where and when.
 
-use heeler_model::{Assignment, Cluster, Demand, JobId, JobSpec, Sizes, Span, Time, Truth};
+use heeler_model::{
+    Assignment, Cluster, Deadline, Demand, JobId, JobSpec, Sizes, Span, Time, Truth,
+};
 use heeler_recipes::{Card, find};
 use heeler_sim::Simulation;
 use heeler_sim::cluster;
@@ -60,6 +62,14 @@ impl Row {
     pub(crate) fn sizes(mut self, min: u32, max: u32) -> Row {
         let asked = self.job.spec.demand.asked();
         self.job.spec.demand.sizes = Sizes::range(min, asked, max);
+        self
+    }
+
+    /// Ending by these times, in seconds, is worth so much.
+    pub(crate) fn due(mut self, times: &[(u64, i64)]) -> Row {
+        let deadline =
+            |(at, value): &(u64, i64)| Deadline { at: Time::from_secs(*at), value: *value };
+        self.job.spec.extras_mut().deadlines = times.iter().map(deadline).collect();
         self
     }
 
