@@ -205,3 +205,6 @@ impl Moves<'_> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -224,3 +224,13 @@ fn chronus_keeps_every_promise_of_generated_jobs() {
         assert_eq!(deadlines.broken, 0, "seed {seed}: {deadlines:?}");
     }
 }
+
+/// Ending at 80 is too late for what is worth 10 and in time for what is worth 4: six tenths of the
+/// value are lost, but the last deadline is kept.
+#[test]
+fn later_deadlines_count_in_part() {
+    let scene = Scene::new("1x1", [job("soft", 0, 1, 80).due(&[(50, 10), (100, 4)])]);
+    let deadlines = Summary::of(&scene.run("fifo", &[]).simulation).deadlines;
+    assert_eq!((deadlines.jobs, deadlines.missed), (1, 0));
+    assert!((deadlines.value_lost - 0.6).abs() < 1e-6, "{deadlines:?}");
+}
