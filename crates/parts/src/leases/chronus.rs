@@ -30,9 +30,11 @@ impl Chronus {
         Some(Span::from_micros((work.max(0.0) / rate * 1e6).ceil() as u64))
     }
 
-    /// What starting costs a job, or what is left of it.
-    fn start(&self, job: &Job, view: &View) -> Span {
-        if job.is_running() {
+    /// What starting on a kind of GPU costs a job, or what is left of it if it runs there.
+    fn start(&self, job: &Job, kind: KindId, view: &View) -> Span {
+        let mut on = job.assignment.iter().flat_map(|on| on.placement.slices());
+        let there = on.all(|slice| view.fleet().kind_of(slice.node) == kind);
+        if job.is_running() && there {
             return job.progress.from.since(view.now());
         }
         let doublings = f64::from(job.spec.demand.asked().max(1)).log2();
@@ -41,7 +43,7 @@ impl Chronus {
 
     /// When a job would end that starts now on a kind of GPU.
     fn end(&self, job: &Job, kind: KindId, view: &View) -> Option<Time> {
-        Some(view.now() + self.start(job, view) + self.left(job, kind, view)?)
+        Some(view.now() + self.start(job, kind, view) + self.left(job, kind, view)?)
     }
 
     /// Those who were refused, but would end in time and within this lease, shortest first.

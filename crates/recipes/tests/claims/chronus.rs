@@ -165,7 +165,7 @@ proptest! {
     /// With exact predictions, and costs as assumed, no deadline is missed that was promised.
     #[test]
     fn chronus_keeps_every_promise(
-        rows in dated(8),
+        rows in dated(12),
         shape in prop::sample::select(vec!["1x8", "2x8", "3x4", "1x8:fast+2x4:slow"]),
         any in any::<bool>(),
         early in any::<bool>(),
