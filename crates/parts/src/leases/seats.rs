@@ -27,7 +27,7 @@ pub struct Seated {
 }
 
 /// The ranking while it is gone through.
-struct Round<'a, 'v> {
+struct Walk<'a, 'v> {
     seats: &'a [Seat],
     view: &'a View<'v>,
     draft: Draft<'v>,
@@ -49,7 +49,7 @@ pub fn seat_all(seats: &[Seat], place: LocalSearch, view: &View) -> Seated {
             draft.release(&on.placement, grip(job));
         }
     }
-    let mut round = Round {
+    let mut walk = Walk {
         view,
         draft,
         place,
@@ -59,17 +59,17 @@ pub fn seat_all(seats: &[Seat], place: LocalSearch, view: &View) -> Seated {
         failed: BTreeMap::new(),
         seats,
     };
-    round.claim_present();
+    walk.claim_present();
     let mut refused = BTreeMap::new();
-    for at in 0..seats.len() {
-        if let Err(reason) = round.seat(at) {
-            refused.insert(seats[at].job, reason);
+    for (at, seat) in seats.iter().enumerate() {
+        if let Err(reason) = walk.seat(at) {
+            refused.insert(seat.job, reason);
         }
     }
-    round.place_together();
+    walk.place_together();
     let runs = seats
         .iter()
-        .zip(round.has)
+        .zip(walk.has)
         .filter_map(|(seat, has)| Some(Run { job: seat.job, assignment: has?, lease: seat.lease }));
     Seated { runs: runs.collect(), refused }
 }
@@ -78,7 +78,7 @@ fn grip(job: &Job) -> Grip {
     Grip::from(&job.spec.demand)
 }
 
-impl Round<'_, '_> {
+impl Walk<'_, '_> {
     fn job(&self, at: usize) -> &Job {
         self.view.state().job(self.seats[at].job)
     }
