@@ -136,7 +136,8 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
         ),
         Reason::DeadlineNotFeasible { asked, offered } => (
             format!(
-                "its deadline at {asked} cannot be promised, and GPUs that are left over go to others"
+                "its deadline at {asked} cannot be promised, and GPUs that are left over \
+                 go to others"
             ),
             offered.map(|offered| format!("the earliest that can be promised is {offered}")),
         ),

@@ -1,6 +1,6 @@
-//! The lease desk: a policy that keeps a ledger of promises, decides anew when a lease begins, looks
-//! at new jobs every so often and hands out idle GPUs a little more often. What a paper brings of
-//! its own (estimates, classes, what to do within a lease) are its `LeaseRules`.
+//! The lease desk: a policy that keeps a ledger of promises, decides anew when a lease begins,
+//! looks at new jobs every so often and hands out idle GPUs a little more often. What a paper
+//! brings of its own (estimates, classes, what to do within a lease) are its `LeaseRules`.
 
 use super::ledger::{Admission, Entry, Ledger, Standing};
 use super::programme::FirstLease;

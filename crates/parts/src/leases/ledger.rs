@@ -127,7 +127,7 @@ impl Ledger {
         }
         let fleet = view.fleet();
         let cluster = fleet.cluster();
-        // Whoever takes more than a GPU's part of CPUs or memory leaves GPUs that count for nothing.
+        // Who takes more than a GPU's part of CPUs or memory leaves GPUs that count for nothing.
         let has = |there: u64, gpus: u32, each: u32| {
             there == 0 || there / u64::from(gpus.max(1)) >= u64::from(each)
         };
@@ -150,7 +150,7 @@ impl Ledger {
         let mut calendar = Calendar::new(first, view.fleet().up_of(KindSet::only(pool)));
         for entry in self.entries.values().filter(|entry| entry.is_in(pool) && !entry.fresh) {
             for lease in entry.leases.iter().filter(|lease| **lease >= first) {
-                // Nodes may have gone since; what is promised too much is settled at the next lease.
+                // Nodes may have gone since; what is promised too much is settled at the next.
                 calendar.take(*lease, entry.gang.min(calendar.free(*lease)));
             }
         }

@@ -192,7 +192,9 @@ proptest! {
     /// Without deadlines, and where every moment at which something happens begins a lease, it is
     /// smallest remaining service first.
     #[test]
-    fn chronus_without_deadlines_is_srsf(made in prop::collection::vec((0u64..12, 1u32..=8, 1u64..6), 1..30)) {
+    fn chronus_without_deadlines_is_srsf(
+        made in prop::collection::vec((0u64..12, 1u32..=8, 1u64..6), 1..30),
+    ) {
         let mut made = made;
         made.sort_unstable();
         let row = |(index, (submit, gpus, length)): (usize, &(u64, u32, u64))| {
