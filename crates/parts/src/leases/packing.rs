@@ -16,8 +16,8 @@ pub struct Ask {
 }
 
 /// Leases for all of them, in the order asked, which are taken in the calendar; or none for
-/// anybody, and the calendar as it was. Large gangs first, then those with the least slack, then those with
-/// the later deadline.
+/// anybody, and the calendar as it was. Large gangs first, then those with the least slack, then
+/// those with the later deadline.
 pub fn pack(calendar: &mut Calendar, asks: &[Ask]) -> Option<Vec<Vec<u64>>> {
     let slack = |ask: &Ask| ask.until as i64 - i64::from(ask.leases);
     let mut order: Vec<usize> = (0..asks.len()).collect();
