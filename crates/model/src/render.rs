@@ -130,6 +130,22 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
             ),
             Some("declare a shorter run time, if it is shorter".into()),
         ),
+        Reason::Leased { .. }
+        | Reason::DeadlineNotFeasible { .. }
+        | Reason::DeadlineLost { .. } => deadline(reason),
+        Reason::Clearing { job } => {
+            (format!("job {} is being stopped to make room for it", names.job(job)), None)
+        }
+        Reason::Displaced { by } => {
+            (format!("it was stopped so that job {} could run", names.job(by)), None)
+        }
+        Reason::Rearranged => ("it was stopped to run elsewhere or at another size".into(), None),
+        _ => ("it is being saved so that another job can run".into(), None),
+    }
+}
+
+fn deadline(reason: &Reason) -> Said {
+    match *reason {
         Reason::Leased { from, by } => (
             format!("its deadline is promised for {by}; leases are reserved for it from {from} on"),
             Some("it may start earlier on GPUs that nobody has reserved".into()),
@@ -145,14 +161,7 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
             format!("it cannot end by its deadline at {asked} any more, so it comes last"),
             Some("without a deadline it would be served as best effort".into()),
         ),
-        Reason::Clearing { job } => {
-            (format!("job {} is being stopped to make room for it", names.job(job)), None)
-        }
-        Reason::Displaced { by } => {
-            (format!("it was stopped so that job {} could run", names.job(by)), None)
-        }
-        Reason::Rearranged => ("it was stopped to run elsewhere or at another size".into(), None),
-        _ => ("it is being saved so that another job can run".into(), None),
+        _ => ("its deadline is not looked at yet".into(), None),
     }
 }
 
