@@ -1,6 +1,6 @@
 //! What all cells have in common, and one type for whichever a service uses.
 
-use crate::{Recurrence, Summary, batch::Batch, llm::Llm};
+use crate::{Answer, Recurrence, Summary, batch::Batch, llm::Llm};
 use serde::{Deserialize, Serialize};
 
 /// How many replicas a cell has.
@@ -19,8 +19,9 @@ pub trait Cell {
     /// How far it was advanced.
     fn now_ns(&self) -> u64;
 
-    /// Let everything happen up to and including this moment. An earlier one changes nothing. Many
-    /// small advances are the same as a large one.
+    /// Let everything happen up to and including this moment. An earlier one changes nothing, and
+    /// `u64::MAX` goes on until nothing is left to happen. Many small advances are the same as a
+    /// large one.
     fn advance(&mut self, until_ns: u64);
 
     /// Have so many replicas from this moment on, which first is advanced to. New ones load their
@@ -39,8 +40,14 @@ pub trait Cell {
     /// What happened since the last look.
     fn look(&mut self) -> Summary;
 
-    /// The next moment at which something happens in here; none if nothing is to come.
+    /// A moment before which nothing happens in here; none if nothing is to come.
     fn next_ns(&self) -> Option<u64>;
+
+    /// Keep every answer from now on, which takes memory.
+    fn keep_answers(&mut self);
+
+    /// The answers that were kept.
+    fn answers(&self) -> &[Answer];
 }
 
 /// A service, whatever its fidelity. It can be cloned to try something out, and stored.
@@ -92,5 +99,13 @@ impl Cell for Service {
 
     fn next_ns(&self) -> Option<u64> {
         each!(self, cell => cell.next_ns())
+    }
+
+    fn keep_answers(&mut self) {
+        each!(self, cell => cell.keep_answers());
+    }
+
+    fn answers(&self) -> &[Answer] {
+        each!(self, cell => cell.answers())
     }
 }

@@ -9,12 +9,15 @@ pub mod arrivals;
 pub mod batch;
 mod card;
 mod cell;
+mod exact;
+mod fleet;
 mod histogram;
 pub mod llm;
 pub mod placement;
 mod random;
 mod recurrence;
 mod summary;
+mod tally;
 
 pub use arrivals::{Arrivals, Request, Traffic, TrafficCard};
 pub use card::{Mistake, ModelCard, ServiceCard, Setting};
@@ -23,6 +26,7 @@ pub use histogram::Histogram;
 pub use random::{Draws, draws};
 pub use recurrence::{Recurrence, RecurrenceCard};
 pub use summary::Summary;
+pub use tally::Answer;
 
 use heeler_model::{Span, Time};
 

@@ -84,10 +84,4 @@ impl Summary {
         self.waiting = later.waiting;
         self.running = later.running;
     }
-
-    /// Hand over what was counted and begin anew at the same moment.
-    pub(crate) fn take(&mut self) -> Summary {
-        let next = Summary { from_ns: self.to_ns, to_ns: self.to_ns, ..Summary::default() };
-        std::mem::replace(self, next)
-    }
 }

@@ -35,9 +35,12 @@ impl KeysCard {
 pub(super) struct Zipf {
     count: u32,
     exponent: f64,
+    #[serde(with = "crate::exact")]
     low: f64,
+    #[serde(with = "crate::exact")]
     high: f64,
     /// Below this a draw is accepted without more ado.
+    #[serde(with = "crate::exact")]
     sure: f64,
 }
 

@@ -47,6 +47,7 @@ impl ShapeCard {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Clock {
     /// Requests per nanosecond where the factor is one.
+    #[serde(with = "crate::exact")]
     rate: f64,
     shape: Option<Arc<Steps>>,
     /// The step of the last request …
@@ -54,6 +55,7 @@ pub(super) struct Clock {
     /// … when that began …
     since_ns: u64,
     /// … and how far into it the request came.
+    #[serde(with = "crate::exact")]
     offset_ns: f64,
 }
 
