@@ -20,6 +20,7 @@ mod summary;
 mod tally;
 
 pub use arrivals::{Arrivals, Request, Traffic, TrafficCard};
+pub use batch::RouterCard;
 pub use card::{Mistake, ModelCard, ServiceCard, Setting};
 pub use cell::{Cell, Replicas, Service};
 pub use histogram::Histogram;
