@@ -108,6 +108,8 @@ fn field(line: &str, name: &str) -> f64 {
 #[test]
 fn attainment_is_that_of_distserves_simulator() {
     let (Some(lengths), Some(card)) = (lengths(), opt_13b()) else { return };
+    // It takes prompts in whether or not there is memory for them.
+    let card = LlmCard { kv_tokens: 1_000_000_000, prefill_tokens: u32::MAX, ..card };
     let path =
         file("distserve-profiles/reference_simdistserve_azure_conv.tsv").expect("it is there");
     let table = std::fs::read_to_string(path).expect("the reference");
@@ -115,7 +117,7 @@ fn attainment_is_that_of_distserves_simulator() {
     for line in table.lines().filter(|line| line.starts_with("vllm")) {
         lines += 1;
         let rate = field(line, "rate");
-        let mut means = [0.0; 4];
+        let (mut means, mut all) = ([0.0; 4], Vec::new());
         const SEEDS: u64 = 10;
         for seed in 0..SEEDS {
             // There the prompt yields no token, so there is a step more for each answer.
@@ -127,21 +129,23 @@ fn attainment_is_that_of_distserves_simulator() {
                 ms(summary.per_token.quantile(0.5)),
                 summary.goodput(),
             ];
+            all.push(summary.goodput());
             means.iter_mut().zip(seen).for_each(|(mean, seen)| *mean += seen / SEEDS as f64);
         }
         let names = ["ttft_p50", "ttft_p90", "tpot_p50", "both_slo"];
         let theirs = names.map(|name| field(line, name));
         println!("rate {rate}: ours {means:.3?} theirs {theirs:.3?}");
         // Theirs is one run with arrivals of its own. Up to 1.5 a second, where the replica keeps up, all
-        // figures agree; beyond 2 almost nothing is in time, and it lets answers take turns where
-        // memory would have run out. At 2, where it is just overloaded, chance decides.
+        // figures agree; beyond that times go apart, since theirs lets answers take turns where memory
+        // would have run out. At 2, where it is just overloaded, attainment differs widely by chance.
         if rate < 2.0 {
             for (name, (ours, theirs)) in names.iter().zip(means.iter().zip(theirs)) {
                 assert!((ours / theirs - 1.0).abs() < 0.05, "{name} at {rate}: {ours} {theirs}");
             }
         }
-        let gap = (means[3] - theirs[3]).abs();
-        assert!(gap < if rate == 2.0 { 0.4 } else { 0.03 }, "attainment at {rate}: {gap} apart");
+        let least = all.iter().copied().fold(1.0, f64::min) - 0.01;
+        let most = all.iter().copied().fold(0.0, f64::max) + 0.01;
+        assert!((least..=most).contains(&theirs[3]), "at {rate}: {theirs:?} {least} to {most}");
     }
     assert_eq!(lines, 6);
 }

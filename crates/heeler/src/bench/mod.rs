@@ -9,6 +9,7 @@ mod million;
 mod overload;
 mod placements;
 mod report;
+mod serve;
 mod setup;
 mod waiting;
 
@@ -54,6 +55,8 @@ enum Measure {
     Placements,
     /// Every recipe with more jobs than the cluster can serve.
     Overload,
+    /// Requests to served models, against one heap for all events.
+    Serve,
 }
 
 impl Measure {
@@ -65,6 +68,7 @@ impl Measure {
             Measure::Memory => memory::measure(scope),
             Measure::Placements => placements::measure(scope),
             Measure::Overload => overload::measure(scope),
+            Measure::Serve => serve::measure(scope),
         }
     }
 }
