@@ -1,5 +1,5 @@
-//! Floating-point state is stored by its bits: as decimal digits it might come back slightly changed,
-//! and a cell that was stored would go another way than one that was not.
+//! Floating-point state is stored by its bits: as decimal digits it might come back slightly
+//! changed, and a cell that was stored would go another way than one that was not.
 
 use serde::{Deserialize, Deserializer, Serializer};
 

@@ -165,9 +165,9 @@ mod tests {
             (Histogram::default(), Histogram::default(), Histogram::default());
         for value in [5_u64, 70_000, 3, 1 << 40, 900] {
             if value % 2 == 0 {
-                left.add(value)
+                left.add(value);
             } else {
-                right.add(value)
+                right.add(value);
             }
             all.add(value);
         }

@@ -1,5 +1,5 @@
-//! What holds for every kind of cell: many small advances are one large one, a stored cell goes on as
-//! if nothing had happened, requests are neither lost nor made up, and replicas come and go.
+//! What holds for every kind of cell: many small advances are one large one, a stored cell goes on
+//! as if nothing had happened, requests are neither lost nor made up, and replicas come and go.
 
 use heeler_serve::{Cell, Replicas, SECOND_NS, Service, ServiceCard, Summary};
 use proptest::prelude::*;

@@ -1,5 +1,6 @@
-//! AlpaServe: the part of requests answered in time under six placements in thirteen settings, against
-//! runs of the authors' simulator. Both draw their own requests, so that only averages can agree.
+//! AlpaServe: the part of requests answered in time under six placements in thirteen settings,
+//! against runs of the authors' simulator. Both draw their own requests, so that only averages can
+//! agree.
 
 use heeler_reference::file;
 use heeler_serve::placement::{
@@ -45,8 +46,8 @@ impl Setting {
         let model = Model { target_ms: self.slo_scale * 99.0, cuts: cuts.to_vec() };
         Setup {
             gpus: self.gpus,
-            // 13 GiB, and four more for weights rounded up to whole MiB: so five models fit on a GPU,
-            // nine on two and nineteen on four, as in the reference.
+            // 13 GiB, and four more for weights rounded up to whole MiB: so five models fit on a
+            // GPU, nine on two and nineteen on four, as in the reference.
             memory_mb: 13 * 1024 + 4,
             models: vec![model; self.models],
             overhead_ms: 11.0,

@@ -1,5 +1,5 @@
-//! Language models on the Azure conversation trace: steps taken together against steps one by one, and
-//! what share of requests meets its targets against runs of DistServe's own simulator.
+//! Language models on the Azure conversation trace: steps taken together against steps one by one,
+//! and what share of requests meets its targets against runs of DistServe's own simulator.
 
 use flate2::read::GzDecoder;
 use heeler_reference::{file, shared};
@@ -23,8 +23,9 @@ fn lengths() -> Option<Vec<(u32, u32)>> {
     Some(rows.filter(|(prompt, output)| prompt + output <= 2_048 && *output > 1).collect())
 }
 
-/// OPT-13B on one A100, as DistServe's simulator runs vLLM: the fitted coefficients, a millisecond more
-/// for every prompt step, and for every step 2 ms and 0.1 µs a token. Contexts count the token to come.
+/// OPT-13B on one A100, as DistServe's simulator runs vLLM: the fitted coefficients, a millisecond
+/// more for every prompt step, and for every step 2 ms and 0.1 µs a token. Contexts count the token
+/// to come.
 fn opt_13b() -> Option<LlmCard> {
     let text =
         std::fs::read_to_string(shared()?.join("distserve-profiles/profiler-a100-80g.vllm.json"));
@@ -135,9 +136,10 @@ fn attainment_is_that_of_distserves_simulator() {
         let names = ["ttft_p50", "ttft_p90", "tpot_p50", "both_slo"];
         let theirs = names.map(|name| field(line, name));
         println!("rate {rate}: ours {means:.3?} theirs {theirs:.3?}");
-        // Theirs is one run with arrivals of its own. Up to 1.5 a second, where the replica keeps up, all
-        // figures agree; beyond that times go apart, since theirs lets answers take turns where memory
-        // would have run out. At 2, where it is just overloaded, attainment differs widely by chance.
+        // Theirs is one run with arrivals of its own. Up to 1.5 a second, where the replica keeps
+        // up, all figures agree; beyond that times go apart, since theirs lets answers take turns
+        // where memory would have run out. At 2, where it is just overloaded, attainment differs
+        // widely by chance.
         if rate < 2.0 {
             for (name, (ours, theirs)) in names.iter().zip(means.iter().zip(theirs)) {
                 assert!((ours / theirs - 1.0).abs() < 0.05, "{name} at {rate}: {ours} {theirs}");

@@ -1,5 +1,6 @@
-//! Requests to served models: how many a CPU second holds, beside a loop that keeps every arrival and
-//! every answer of the same services in one heap, and for language models beside steps one by one.
+//! Requests to served models: how many a CPU second holds, beside a loop that keeps every arrival
+//! and every answer of the same services in one heap, and for language models beside steps one by
+//! one.
 
 use super::clock::{median, timed};
 use super::report::Figure;
@@ -113,7 +114,8 @@ fn batch(list: &Arc<[Request]>) -> Batch {
     Batch::new(&card, Traffic::listed(Arc::clone(list)), Setting::default())
 }
 
-/// A model of 13 thousand million parameters on an A100, about as DistServe (OSDI 2024) measured it.
+/// A model of 13 thousand million parameters on an A100, about as DistServe (OSDI 2024) measured
+/// it.
 fn llm(list: &Arc<[Request]>) -> Llm {
     let decode = |fixed_ms, per_context_token_ms, per_request_ms| DecodeCard {
         fixed_ms,

@@ -1,6 +1,6 @@
 //! A cache of answers with the CLOCK rule: a hand goes round, takes the mark off those that were
-//! asked for since it last came by, and replaces the first that bears none. Questions that are being
-//! answered are in it, too: equal ones wait for the same answer.
+//! asked for since it last came by, and replaces the first that bears none. Questions that are
+//! being answered are in it, too: equal ones wait for the same answer.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! What steps cost, in whole picoseconds. Integers make a sum of steps exactly equal to the steps one
-//! by one, so it does not matter where a run of them is cut.
+//! What steps cost, in whole picoseconds. Integers make a sum of steps exactly equal to the steps
+//! one by one, so it does not matter where a run of them is cut.
 
 use super::card::{DecodeCard, LlmCard, PrefillCard};
 use serde::{Deserialize, Serialize};
@@ -36,8 +36,8 @@ impl Decode {
     }
 }
 
-/// Steps that follow one another without a change of the batch: the first takes `first_ps`, and each
-/// takes `more_ps` more than the one before.
+/// Steps that follow one another without a change of the batch: the first takes `first_ps`, and
+/// each takes `more_ps` more than the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Run {
     pub(super) first_ps: u64,
@@ -48,7 +48,7 @@ impl Run {
     /// How long so many steps take.
     #[inline]
     pub(super) fn of(self, steps: u64) -> u64 {
-        let pairs = if steps % 2 == 0 {
+        let pairs = if steps.is_multiple_of(2) {
             (steps / 2).saturating_mul(steps.saturating_sub(1))
         } else {
             steps.saturating_mul((steps - 1) / 2)

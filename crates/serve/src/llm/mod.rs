@@ -1,6 +1,6 @@
-//! A language model with continuous batching (Orca, OSDI 2022; vLLM, SOSP 2023): a step either reads
-//! prompts or writes one token for every request. Steps that differ only in how much was written
-//! are taken together, since the sum of their costs has a closed form.
+//! A language model with continuous batching (Orca, OSDI 2022; vLLM, SOSP 2023): a step either
+//! reads prompts or writes one token for every request. Steps that differ only in how much was
+//! written are taken together, since the sum of their costs has a closed form.
 
 mod card;
 mod cost;

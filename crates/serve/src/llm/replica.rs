@@ -1,6 +1,6 @@
-//! One replica of a language model: requests that wait, those whose prompts are read, and those whose
-//! answers are written. Between changes of the batch its state is two numbers, how many requests
-//! there are and how much they have read and written.
+//! One replica of a language model: requests that wait, those whose prompts are read, and those
+//! whose answers are written. Between changes of the batch its state is two numbers, how many
+//! requests there are and how much they have read and written.
 
 use super::cost::{Costs, NS, Run};
 use crate::fleet::Work;

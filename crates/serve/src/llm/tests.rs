@@ -1,5 +1,5 @@
-//! Tests of language models: worked examples, memory that runs out, and steps taken together against
-//! a plain loop over tokens.
+//! Tests of language models: worked examples, memory that runs out, and steps taken together
+//! against a plain loop over tokens.
 
 use super::*;
 use crate::SECOND_NS;
@@ -58,8 +58,8 @@ fn one_request_by_hand() {
 fn prompts_go_before_tokens() {
     let mut cell = start(&card(), &[(0, 100, 4), (25, 200, 2)], 1);
     cell.advance(SECOND_NS);
-    // The first step of the first request ends at 40.201; then the second is read until 70.201; then
-    // both are written, which takes 20 + 0.2 + 0.102 + 0.201, and then the first: 20.203.
+    // The first step of the first request ends at 40.201; then the second is read until 70.201;
+    // then both are written, which takes 20 + 0.2 + 0.102 + 0.201, and then the first: 20.203.
     assert_eq!(answers_ms(&cell), [(20.0, 110.907), (70.201, 90.704)]);
 }
 
@@ -135,55 +135,76 @@ fn steps_may_vary() {
     assert!(noisy_tail > plain_tail);
 }
 
+/// A request of the plain loop, in milliseconds.
+#[derive(Clone)]
+struct One {
+    at: f64,
+    prompt: u64,
+    output: u64,
+    done: u64,
+    first: f64,
+}
+
+impl One {
+    fn new(request: &Request) -> One {
+        let (prompt, output) = (u64::from(request.prompt), u64::from(request.output));
+        One { at: request.at_ns as f64 / 1e6, prompt, output, done: 0, first: 0.0 }
+    }
+
+    fn length(&self) -> u64 {
+        self.prompt + self.done
+    }
+}
+
+fn context(running: &[One]) -> u64 {
+    running.iter().map(One::length).sum()
+}
+
+/// Those that the next step reads.
+fn admitted(card: &LlmCard, waiting: &mut VecDeque<One>, running: &[One]) -> Vec<One> {
+    let mut read: Vec<One> = Vec::new();
+    while let Some(first) = waiting.front() {
+        let count = running.len() + read.len();
+        let spare = if count == 0 { 0 } else { card.kv_tokens / 100 };
+        let taken: u64 = read.iter().map(|s| s.length() + 1).sum();
+        let fits = context(running) + taken + first.length() < card.kv_tokens - spare;
+        let tokens = context(&read) + first.length();
+        let many = !read.is_empty() && tokens > u64::from(card.prefill_tokens);
+        if count >= card.batch_cap as usize || !fits || many {
+            break;
+        }
+        read.extend(waiting.pop_front());
+    }
+    read
+}
+
 /// One replica, token by token, in milliseconds, written as plainly as possible.
 fn token_by_token(card: &LlmCard, requests: &[Request]) -> Vec<(f64, f64, f64)> {
-    #[derive(Clone)]
-    struct One {
-        at: f64,
-        prompt: u64,
-        output: u64,
-        done: u64,
-        first: f64,
-    }
-    let one = |r: &Request| One {
-        at: r.at_ns as f64 / 1e6,
-        prompt: u64::from(r.prompt),
-        output: u64::from(r.output),
-        done: 0,
-        first: 0.0,
-    };
-    let mut coming: VecDeque<One> = requests.iter().map(one).collect();
+    let mut coming: VecDeque<One> = requests.iter().map(One::new).collect();
     let (mut waiting, mut running) = (VecDeque::<One>::new(), Vec::<One>::new());
     let (mut now, mut answers) = (0.0, Vec::new());
     loop {
-        while coming.front().is_some_and(|first| first.at < now || running.is_empty()) {
-            if running.is_empty() && waiting.is_empty() {
-                now = f64::max(now, coming[0].at);
-            } else if coming[0].at >= now {
-                break;
-            }
-            waiting.extend(coming.pop_front());
+        if running.is_empty() && waiting.is_empty() {
+            let Some(first) = coming.pop_front() else { return answers };
+            now = f64::max(now, first.at);
+            waiting.push_back(first);
         }
-        let context = |running: &[One]| running.iter().map(|s| s.prompt + s.done).sum::<u64>();
+        while let Some(first) = coming.pop_front_if(|first| first.at < now) {
+            waiting.push_back(first);
+        }
         while context(&running) > card.kv_tokens {
             waiting.push_front(running.pop().expect("one alone fits"));
         }
-        let mut read = Vec::new();
-        while let Some(first) = waiting.front() {
-            let length = |s: &One| s.prompt + s.done;
-            let count = running.len() + read.len();
-            let spare = if count == 0 { 0 } else { card.kv_tokens / 100 };
-            let taken: u64 = read.iter().map(|s| length(s) + 1).sum();
-            let tokens: u64 = read.iter().map(length).sum();
-            let fits = context(&running) + taken + length(first) + 1 <= card.kv_tokens - spare;
-            let many = !read.is_empty() && tokens + length(first) > u64::from(card.prefill_tokens);
-            if count >= card.batch_cap as usize || !fits || many {
-                break;
-            }
-            read.extend(waiting.pop_front());
-        }
-        if !read.is_empty() {
-            let lengths = || read.iter().map(|s| (s.prompt + s.done) as f64);
+        let read = admitted(card, &mut waiting, &running);
+        if read.is_empty() {
+            let large = card.decode_large.filter(|large| running.len() >= large.from as usize);
+            let cost = large.map_or(card.decode, |large| large.decode);
+            now += cost.fixed_ms
+                + cost.per_request_ms * running.len() as f64
+                + cost.per_context_token_ms * context(&running) as f64;
+            running.iter_mut().for_each(|s| s.done += 1);
+        } else {
+            let lengths = || read.iter().map(|s| s.length() as f64);
             now += card.prefill.fixed_ms
                 + card.prefill.per_token_ms * lengths().sum::<f64>()
                 + card.prefill.per_square_ms * lengths().map(|l| l * l).sum::<f64>();
@@ -192,15 +213,6 @@ fn token_by_token(card: &LlmCard, requests: &[Request]) -> Vec<(f64, f64, f64)> 
                 s.done += 1;
                 running.push(s);
             }
-        } else if !running.is_empty() {
-            let large = card.decode_large.filter(|large| running.len() >= large.from as usize);
-            let cost = large.map_or(card.decode, |large| large.decode);
-            now += cost.fixed_ms
-                + cost.per_request_ms * running.len() as f64
-                + cost.per_context_token_ms * context(&running) as f64;
-            running.iter_mut().for_each(|s| s.done += 1);
-        } else if coming.is_empty() {
-            return answers;
         }
         for s in running.extract_if(.., |s| s.done == s.output) {
             answers.push((s.at, s.first, now));

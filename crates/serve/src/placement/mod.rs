@@ -1,6 +1,6 @@
-//! Which models share which GPUs, after AlpaServe (OSDI 2023): groups of GPUs, each a pipeline of as
-//! many stages, with replicas of several models on each. A plan is tried by simulating it, which is
-//! a pure function that others may use for plans of their own.
+//! Which models share which GPUs, after AlpaServe (OSDI 2023): groups of GPUs, each a pipeline of
+//! as many stages, with replicas of several models on each. A plan is tried by simulating it, which
+//! is a pure function that others may use for plans of their own.
 
 mod place;
 mod simulate;
@@ -100,8 +100,8 @@ pub struct Call {
     pub model: u32,
 }
 
-/// The requests to several models until a moment, in order of time. Those to one model depend on its
-/// own traffic, the seed and its number alone.
+/// The requests to several models until a moment, in order of time. Those to one model depend on
+/// its own traffic, the seed and its number alone.
 pub fn calls(traffic: &[TrafficCard], seed: u64, until_ns: u64) -> Vec<Call> {
     let mut calls = Vec::new();
     for (model, card) in traffic.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! How models come to groups. AlpaServe's greedy rule simulates the plan so far, and gives the group
-//! with the fewest requests a replica of the model with the most requests unserved, until nothing
-//! fits any more. Around it is a search over sizes of groups.
+//! How models come to groups. AlpaServe's greedy rule simulates the plan so far, and gives the
+//! group with the fewest requests a replica of the model with the most requests unserved, until
+//! nothing fits any more. Around it is a search over sizes of groups.
 
 use super::{Call, Outcome, Plan, Setup, simulate};
 use std::cmp::Reverse;

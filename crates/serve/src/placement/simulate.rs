@@ -1,5 +1,5 @@
-//! Trying a plan on a trace: the recurrence of AlpaServe's own simulator. A request goes to the group
-//! whose last stage would be free first and is turned away at once if it would be late.
+//! Trying a plan on a trace: the recurrence of AlpaServe's own simulator. A request goes to the
+//! group whose last stage would be free first and is turned away at once if it would be late.
 
 use super::{Call, Plan, Setup};
 use crate::ms_to_ns;

@@ -17,8 +17,8 @@ fn at_ms(times: &[(u64, u32)]) -> Vec<Call> {
     times.iter().map(|(ms, model)| Call { at_ns: ms * 1_000_000, model: *model }).collect()
 }
 
-/// The paper's first example: a burst to one of two models that fill a GPU each. Alone on its GPU it
-/// takes its turn; cut into two stages, both GPUs work on the burst.
+/// The paper's first example: a burst to one of two models that fill a GPU each. Alone on its GPU
+/// it takes its turn; cut into two stages, both GPUs work on the burst.
 #[test]
 fn a_burst_is_served_faster_by_a_pipeline() {
     let setup = setup(2);
