@@ -1,7 +1,7 @@
 //! What holds for every kind of cell: many small advances are one large one, a stored cell goes on
 //! as if nothing had happened, requests are neither lost nor made up, and replicas come and go.
 
-use heeler_serve::{Cell, Replicas, SECOND_NS, Service, ServiceCard, Summary};
+use heeler_serve::{Answer, Cell, Replicas, SECOND_NS, Service, ServiceCard, Summary};
 use proptest::prelude::*;
 
 /// Cards as users write them; here in JSON, since this crate reads no files.
@@ -106,7 +106,8 @@ proptest! {
         prop_assert_eq!(one.arrived, one.answered + one.rejected + one.expired);
         prop_assert_eq!(one.answered as usize, large.answers().len());
         prop_assert_eq!(one.latency.count(), one.answered);
-        prop_assert!(large.answers().iter().all(|a| a.at_ns <= a.first_ns && a.first_ns <= a.end_ns));
+        let ordered = |a: &Answer| a.at_ns <= a.first_ns && a.first_ns <= a.end_ns;
+        prop_assert!(large.answers().iter().all(ordered));
         prop_assert_eq!(large.replicas(), Replicas { serving: 3, ..Replicas::default() });
     }
 
