@@ -22,7 +22,7 @@ fn a_day_by_the_second() {
     let hours: Vec<f64> = factors.chunks(3_600).map(|hour| hour.iter().sum()).collect();
     let shape = ShapeCard { factors, step_s: 1.0, repeat: true };
     let card = TrafficCard { shape: Some(shape), ..TrafficCard::poisson(1.0) };
-    let mut made = vec![0.0; 24];
+    let mut made = [0.0; 24];
     for request in Traffic::new(&card, 1, 0, 0, DAY_S as u64 * SECOND_NS) {
         made[(request.at_ns / (3_600 * SECOND_NS)) as usize] += 1.0;
     }
