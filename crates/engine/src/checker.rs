@@ -45,12 +45,13 @@ impl fmt::Display for Fault {
 
 /// Whether a plan may be carried out.
 pub fn check(state: &State, plan: &Plan) -> Result<(), Fault> {
-    if plan.run.is_empty() && plan.stop.is_empty() && plan.scope == Scope::Changes {
+    let stops = || plan.stop.iter().chain(&plan.end);
+    if plan.run.is_empty() && stops().next().is_none() && plan.scope == Scope::Changes {
         return Ok(());
     }
     let mut named = BTreeSet::new();
     let runs = plan.run.iter().map(|run| run.job);
-    for job in runs.clone().chain(plan.stop.iter().map(|stop| stop.job)) {
+    for job in runs.clone().chain(stops().map(|stop| stop.job)) {
         if state.jobs().get(job).is_none() {
             return Err(Fault::NoSuchJob(job));
         }

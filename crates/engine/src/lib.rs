@@ -10,6 +10,7 @@
 mod calendar;
 mod checker;
 mod differ;
+mod ending;
 mod engine;
 mod explain;
 mod fleet;
@@ -30,7 +31,7 @@ pub use pipeline::{Cadence, Fit, Parts, Pipeline, Preempt};
 pub use rules::{Crossing, RoundClock, Rules, Ties};
 pub use snapshot::Snapshot;
 pub use state::{
-    DemandId, Job, JobTable, Noted, Phase, Progress, State, TenantUse, Tenants, Touched,
+    DemandId, Job, JobTable, Leaving, Noted, Phase, Progress, State, TenantUse, Tenants, Touched,
 };
 pub use traits::{
     Allocate, Door, Gate, Key, Line, Needs, Note, Order, Place, Policy, Predict, Resize, Want,

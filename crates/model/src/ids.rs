@@ -51,6 +51,10 @@ id!(
     ModelId(u16)
 );
 id!(
+    /// A study: jobs that are trials of one question, of which only the best are worth finishing.
+    StudyId(u16)
+);
+id!(
     /// Counts the assignments of one job. An action or event of an older one is stale.
     Generation(u32)
 );

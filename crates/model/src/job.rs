@@ -1,7 +1,7 @@
 //! A job as it is submitted.
 
 use crate::demand::Demand;
-use crate::ids::{JobId, ModelId, TenantId};
+use crate::ids::{JobId, ModelId, StudyId, TenantId};
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,10 @@ pub struct Extras {
     /// Units of work per second measured on each kind of GPU at the size asked for, by kind; empty
     /// where nothing was measured. Zero means that the job does not run there.
     pub rates: Vec<f64>,
+    /// The study it is a trial of. A trial counts its work in iterations and reports a score after
+    /// each.
+    #[serde(default)]
+    pub study: Option<StudyId>,
 }
 
 impl JobSpec {
@@ -93,6 +97,11 @@ impl JobSpec {
     /// Units of work per second measured on each kind of GPU; empty where nothing was measured.
     pub fn rates(&self) -> &[f64] {
         self.extras.as_ref().map_or(&[], |extras| &extras.rates)
+    }
+
+    /// The study it is a trial of.
+    pub fn study(&self) -> Option<StudyId> {
+        self.extras.as_ref()?.study
     }
 
     /// The same job with the truth attached, for the oracle. Only a simulator knows it.

@@ -19,7 +19,7 @@ mod time;
 pub use cluster::{Cluster, Kind, Node, Tenant};
 pub use demand::{Demand, Reach, Sizes, Step};
 pub use event::{Event, Exit};
-pub use ids::{Generation, JobId, KindId, ModelId, NodeId, RackId, TenantId};
+pub use ids::{Generation, JobId, KindId, ModelId, NodeId, RackId, StudyId, TenantId};
 pub use job::{Deadline, Extras, JobSpec, Truth};
 pub use placement::{Assignment, GPUS_PER_NODE_MAX, Placement, Slice, Slots};
 pub use plan::{Action, Plan, Reservation, Run, Scope, Stop, Transition, Wait};

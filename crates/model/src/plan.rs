@@ -69,6 +69,10 @@ pub struct Plan {
     pub run: Vec<Run>,
     /// Running jobs that should stop.
     pub stop: Vec<Stop>,
+    /// Jobs that are over, whether they run or wait: they do not come back, and those who follow
+    /// them may go on.
+    #[serde(default)]
+    pub end: Vec<Stop>,
     /// Verdicts on the waiting jobs that were looked at, in the order they were.
     pub wait: Vec<Wait>,
     /// GPUs promised to jobs that wait. They replace those of the last plan.
@@ -82,6 +86,7 @@ impl Plan {
             scope: Scope::Changes,
             run: Vec::new(),
             stop: Vec::new(),
+            end: Vec::new(),
             wait: Vec::new(),
             reserve: Vec::new(),
         }
@@ -130,6 +135,13 @@ pub enum Action {
         job: JobId,
         /// The assignment to end.
         generation: Generation,
+        /// Why.
+        reason: Reason,
+    },
+    /// A job does not come back. If it still runs, a stop came first.
+    End {
+        /// The job.
+        job: JobId,
         /// Why.
         reason: Reason,
     },

@@ -85,6 +85,43 @@ pub enum Reason {
         /// What it has had, thousandths.
         got: u32,
     },
+    /// Its score is not among the best at the rung it has reached.
+    PausedAtRung {
+        /// After how many iterations the rung is.
+        rung: u32,
+        /// Its place among those who reached it, the best being first.
+        rank: u32,
+        /// How many reached it.
+        of: u32,
+        /// How many of them go on.
+        keeps: u32,
+    },
+    /// Trials of its study that were paused and are now among the best go on first.
+    AfterTrials {
+        /// How many.
+        trials: u32,
+        /// One of them.
+        first: JobId,
+    },
+    /// As many trials of its study run as may.
+    StudyFull {
+        /// How many that is.
+        workers: u32,
+    },
+    /// Its score was not among the best at the last rung it reached, and it does not go on.
+    StoppedAtRung {
+        /// After how many iterations the rung is.
+        rung: u32,
+        /// Its place among those who reached it, the best being first.
+        rank: u32,
+        /// How many reached it.
+        of: u32,
+    },
+    /// It has had as many iterations as a trial may have.
+    TrialComplete {
+        /// How many.
+        iterations: u32,
+    },
     /// Others come first, and the first of them blocks the queue.
     Behind {
         /// How many.
@@ -143,10 +180,15 @@ impl Reason {
             | Reason::NoSuchKind { .. }
             | Reason::NoSuchNode { .. }
             | Reason::NeededJobFailed { .. }
+            | Reason::StoppedAtRung { .. }
+            | Reason::TrialComplete { .. }
             | Reason::Withdrawn => Tier::Never,
             Reason::OverLimit { .. }
             | Reason::AfterJobs { .. }
             | Reason::RoundNotOver { .. }
+            | Reason::PausedAtRung { .. }
+            | Reason::AfterTrials { .. }
+            | Reason::StudyFull { .. }
             | Reason::Protected { .. } => Tier::NotAllowed,
             Reason::ShareSpent { .. }
             | Reason::Behind { .. }
@@ -158,6 +200,25 @@ impl Reason {
             | Reason::Displaced { .. }
             | Reason::Rearranged => Tier::Turn,
         }
+    }
+
+    /// Whether a job that is stopped for this reason is stopped for what it has done itself, and
+    /// not for the sake of another.
+    pub const fn is_own_doing(&self) -> bool {
+        matches!(
+            self,
+            Reason::PausedAtRung { .. }
+                | Reason::StoppedAtRung { .. }
+                | Reason::TrialComplete { .. }
+        )
+    }
+
+    /// Whether the job waits for its own study alone, so that nobody else has to make room for it.
+    pub const fn is_within_study(&self) -> bool {
+        matches!(
+            self,
+            Reason::PausedAtRung { .. } | Reason::AfterTrials { .. } | Reason::StudyFull { .. }
+        )
     }
 
     /// Its name in kebab case, as in JSON, metrics and documents.
@@ -172,6 +233,11 @@ impl Reason {
             Reason::RoundNotOver { .. } => "round-not-over",
             Reason::Protected { .. } => "protected",
             Reason::ShareSpent { .. } => "share-spent",
+            Reason::PausedAtRung { .. } => "paused-at-rung",
+            Reason::AfterTrials { .. } => "after-trials",
+            Reason::StudyFull { .. } => "study-full",
+            Reason::StoppedAtRung { .. } => "stopped-at-rung",
+            Reason::TrialComplete { .. } => "trial-complete",
             Reason::Behind { .. } => "behind",
             Reason::NotEnoughFree { .. } => "not-enough-free",
             Reason::Fragmented { .. } => "fragmented",

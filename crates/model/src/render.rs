@@ -59,6 +59,13 @@ fn never(reason: &Reason, names: &dyn Naming) -> Said {
             format!("job {} must finish first, and it failed or was cancelled", names.job(job)),
             Some("cancel this job, or submit both again".into()),
         ),
+        Reason::StoppedAtRung { rung, rank, of } => (
+            format!("it came {} of {of} trials after {}", place(rank), iterations(rung)),
+            Some("only the best of a study are trained further".into()),
+        ),
+        Reason::TrialComplete { iterations: count } => {
+            (format!("it has had all of its {}", iterations(count)), None)
+        }
         _ => ("its owner cancelled it".into(), None),
     }
 }
@@ -90,6 +97,44 @@ fn not_allowed(reason: &Reason, names: &dyn Naming) -> Said {
         Reason::RoundNotOver { until } => {
             (format!("decisions are taken at the end of a round, next at {until}"), None)
         }
+        Reason::PausedAtRung { rung, rank, of, keeps } => (
+            format!(
+                "it is {} of {of} trials after {}, of which {} so far",
+                place(rank),
+                iterations(rung),
+                match keeps {
+                    0 => "none goes on".into(),
+                    1 => "the best goes on".into(),
+                    keeps => format!("the best {keeps} go on"),
+                }
+            ),
+            Some(
+                "it goes on from there if it is among them once more trials have come so far"
+                    .into(),
+            ),
+        ),
+        Reason::AfterTrials { trials: 1, first } => (
+            format!("trial {} of its study has done well and goes on first", names.job(first)),
+            None,
+        ),
+        Reason::AfterTrials { trials, first } => (
+            format!(
+                "{trials} trials of its study have done well and go on first, such as {}",
+                names.job(first)
+            ),
+            None,
+        ),
+        Reason::StudyFull { workers } => (
+            format!(
+                "{} of its study at a time",
+                if workers == 1 {
+                    "one trial runs".into()
+                } else {
+                    format!("{workers} trials run")
+                }
+            ),
+            Some("raise `workers` to run more of them side by side".into()),
+        ),
         _ => ("it may not run now".into(), None),
     }
 }
@@ -139,6 +184,22 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
         Reason::Rearranged => ("it was stopped to run elsewhere or at another size".into(), None),
         _ => ("it is being saved so that another job can run".into(), None),
     }
+}
+
+/// A place in a ranking: `1st`, `22nd`, `13th`.
+fn place(rank: u32) -> String {
+    let ending = match (rank % 100, rank % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{rank}{ending}")
+}
+
+fn iterations(count: u32) -> String {
+    if count == 1 { "one iteration".into() } else { format!("{count} iterations") }
 }
 
 /// Thousandths as percent.

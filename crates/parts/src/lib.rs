@@ -8,3 +8,4 @@ pub mod place;
 pub mod predict;
 pub mod resize;
 pub mod shares;
+pub mod tune;

@@ -2,6 +2,7 @@
 
 mod card;
 mod error;
+mod gates;
 mod policy;
 mod quantity;
 mod registry;
@@ -9,6 +10,7 @@ mod rounds;
 
 pub use card::{Card, Claim, Differs, Knob};
 pub use error::CardError;
+pub use gates::{AshaCard, GateCard};
 pub use policy::{OrderCard, PlaceCard, PolicyCard};
 pub use registry::{BuiltIn, all, find};
 pub use rounds::{RoundsCard, SharesCard};

@@ -2,12 +2,12 @@
 //! word that does not exist is refused with the list of those that do.
 
 use crate::card::Made;
+use crate::gates::GateCard;
 use crate::quantity::{GpuTime, Length, Promote};
 use heeler_engine::{
-    Allocate, Cadence, Fit, Gate, Order, Parts, Pick, Pipeline, Place, Policy, Predict, Preempt,
-    Resize,
+    Allocate, Cadence, Fit, Order, Parts, Pick, Pipeline, Place, Policy, Predict, Preempt, Resize,
 };
-use heeler_parts::{allocate, gate, order, place, predict, resize};
+use heeler_parts::{allocate, order, place, predict, resize};
 use order::{Served, Weigh};
 use place::Remainder;
 use serde::{Deserialize, Serialize};
@@ -123,17 +123,6 @@ pub enum PredictCard {
         /// Standard deviation of the logarithm of the error.
         sigma: f64,
     },
-}
-
-/// Gates.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum GateCard {
-    /// Everybody may be considered.
-    #[default]
-    None,
-    /// Nobody beyond their tenant's quota.
-    WithinQuota,
 }
 
 /// Allocations.
@@ -314,10 +303,6 @@ impl PolicyCard {
 
 impl Made for PolicyCard {
     fn build(&self) -> Box<dyn Policy> {
-        let gate: Option<Box<dyn Gate>> = match self.gate {
-            GateCard::None => None,
-            GateCard::WithinQuota => Some(Box::new(gate::WithinQuota)),
-        };
         let allocate: Box<dyn Allocate> = match self.allocate {
             AllocateCard::AsAsked => Box::new(allocate::AsAsked),
             AllocateCard::Moldable => Box::new(allocate::Moldable),
@@ -335,7 +320,7 @@ impl Made for PolicyCard {
         let lease = self.lease.0;
         Box::new(Pipeline::new(Parts {
             order: self.order.build(),
-            gate,
+            gate: self.gate.build(),
             allocate,
             place: self.place.build(),
             resize,

@@ -38,6 +38,7 @@ pub fn all() -> &'static [BuiltIn] {
         "gavel",
         "gavel-fifo",
         "gavel-isolated",
+        "asha",
     ];
     CARDS
 }

@@ -43,6 +43,16 @@ impl Progress {
     }
 }
 
+/// Why a job that was told to stop does not come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Leaving {
+    /// Its owner took it back.
+    Withdrawn,
+    /// The policy declared it over.
+    Over,
+}
+
 /// A reason a job was given, and for how long it has stood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Noted {
@@ -85,8 +95,8 @@ pub struct Job {
     pub started: Option<Time>,
     /// How often it was stopped for another job.
     pub preemptions: u32,
-    /// Whether its owner took it back while it was running.
-    pub leaving: bool,
+    /// Why it does not come back once it has stopped.
+    pub leaving: Option<Leaving>,
     /// Jobs it follows that are not done.
     pub after: u32,
     /// The latest reason it was given.
@@ -109,7 +119,7 @@ impl Job {
             attained_milli: 0,
             started: None,
             preemptions: 0,
-            leaving: false,
+            leaving: None,
             after: 0,
             noted: None,
             spec,
