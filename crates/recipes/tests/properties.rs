@@ -6,12 +6,12 @@
 use heeler_engine::{Engine, Phase, State};
 use heeler_model::{
     Cluster, Demand, JobId, JobSpec, KindSet, Milli, NodeId, RackId, Reach, Reason, Scope, Sizes,
-    Step, Tenant, Time, Truth,
+    Step, StudyId, Tenant, Time, Truth,
 };
 use heeler_recipes::{Card, all};
 use heeler_sim::Simulation;
 use heeler_sim::metrics::write_jobs;
-use heeler_sim::workload::{TraceJob, Workload};
+use heeler_sim::workload::{Curve, Rising, TraceJob, Trial, Workload};
 use heeler_sim::world::{Cost, Costs, Failures, World};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +33,8 @@ struct Made {
     /// It follows the job at this part of those before it, in 2⁻⁶⁴.
     follows: Option<u64>,
     skewed: bool,
+    /// It is a trial of a study and becomes so good in the end, in thousandths.
+    trial: Option<u32>,
 }
 
 /// A cluster and a world to be made up.
@@ -58,10 +60,11 @@ fn made() -> impl Strategy<Value = Made> {
             0u16..3,
             prop::option::weighted(0.1, any::<u64>()),
             any::<bool>(),
+            prop::option::weighted(0.3, 0u32..1000),
         ),
     )
         .prop_map(|((submit_s, length_s, gpus, elastic, share, kind), rest)| {
-            let (memory_mb, cpus, reach, tenant, follows, skewed) = rest;
+            let (memory_mb, cpus, reach, tenant, follows, skewed, trial) = rest;
             let share = if gpus == 1 { share } else { 1000 };
             Made {
                 submit_s,
@@ -76,6 +79,7 @@ fn made() -> impl Strategy<Value = Made> {
                 tenant,
                 follows,
                 skewed,
+                trial,
             }
         })
 }
@@ -139,8 +143,16 @@ fn job(made: &Made, index: usize) -> TraceJob {
     spec.tenant = heeler_model::TenantId(made.tenant);
     spec.skewed = made.skewed;
     spec.declared = Some(heeler_model::Span::from_secs(made.length_s * (1 + index as u64 % 3)));
-    let submit = Time::from_secs(made.submit_s);
-    TraceJob { name: None, submit, spec, start_cost: None }
+    let mut job = TraceJob::new(Time::from_secs(made.submit_s), spec);
+    if let Some(limit) = made.trial {
+        job.spec = job.spec.with_truth(Truth { work: made.length_s as f64 });
+        job.spec.nominal_pace = 1e-6;
+        job.spec.extras_mut().study = Some(StudyId(made.tenant % 2));
+        let limit = f64::from(limit) / 1000.0;
+        let curve = Curve::Rising(Rising { limit, tau: 9.0, noise: 0.01, seed: index as u32 });
+        job.trial = Some(Box::new(Trial { study: made.tenant.to_string().into(), curve }));
+    }
+    job
 }
 
 fn simulation(text: &str, setting: &Setting, jobs: &[Made]) -> Simulation {
@@ -225,7 +237,8 @@ fn plans_well(engine: &Engine, settled: bool) -> Result<(), TestCaseError> {
         prop_assert!(!runs.contains(&wait.job), "job {} both runs and waits", wait.job);
     }
     for job in engine.state().jobs().iter().filter(|job| job.phase == Phase::Waiting) {
-        let known = verdicts.contains(&job.id) || runs.contains(&job.id);
+        let over = plan.end.iter().any(|end| end.job == job.id);
+        let known = verdicts.contains(&job.id) || runs.contains(&job.id) || over;
         prop_assert!(known, "job {} waits without a verdict", job.id);
     }
     for stop in &plan.stop {
@@ -247,8 +260,94 @@ fn plans_well(engine: &Engine, settled: bool) -> Result<(), TestCaseError> {
                 }
             };
         prop_assert_eq!(stops, 0, "with nothing changed, nobody stops");
+        prop_assert!(plan.end.is_empty(), "with nothing changed, nobody is over");
     }
     Ok(())
+}
+
+fn invariants_hold(
+    name: &str,
+    text: &str,
+    setting: &Setting,
+    jobs: &[Made],
+) -> Result<(), TestCaseError> {
+    let mut simulation = simulation(text, setting, jobs);
+    let mut moments = 0;
+    while simulation.advance(Time::MAX) {
+        moments += 1;
+        prop_assert!(moments < 20_000, "{name} does not come to an end");
+        // A recipe that decides in rounds may well want something else in between.
+        let by_event = !text.contains("round");
+        let fine = audit(simulation.engine().state())
+            .and_then(|()| plans_well(simulation.engine(), by_event));
+        prop_assert!(fine.is_ok(), "{name} at {}: {fine:?}", simulation.now());
+    }
+    Ok(())
+}
+
+fn everybody_finishes(
+    name: &str,
+    text: &str,
+    setting: &Setting,
+    jobs: &[Made],
+) -> Result<(), TestCaseError> {
+    let mut simulation = simulation(text, setting, jobs);
+    simulation.run();
+    for job in simulation.engine().state().jobs().iter() {
+        let told = |of: fn(&Reason) -> bool| job.noted.is_some_and(|noted| of(&noted.reason));
+        let never = told(|reason| reason.tier() == heeler_model::Tier::Never);
+        let over_limit = told(|reason| matches!(reason, Reason::OverLimit { .. }));
+        // A study is not at rest while one of its trials waits for something else.
+        let in_study = told(Reason::is_within_study);
+        prop_assert!(
+            never || over_limit || in_study || job.after > 0,
+            "{name}: job {} never ran: {:?}",
+            job.id,
+            job.noted
+        );
+    }
+    Ok(())
+}
+
+fn goes_on_when_restored(
+    name: &str,
+    text: &str,
+    setting: &Setting,
+    jobs: &[Made],
+    moments: usize,
+) -> Result<(), TestCaseError> {
+    let mut simulation = simulation(text, setting, jobs);
+    for _ in 0..moments {
+        simulation.advance(Time::MAX);
+    }
+    let mut other = simulation.fork();
+    other.restart(Card::read(text, "card").expect("a card").build());
+    simulation.run();
+    other.run();
+    let mut written = [Vec::new(), Vec::new()];
+    for (simulation, bytes) in [&simulation, &other].into_iter().zip(&mut written) {
+        write_jobs(simulation, bytes).expect("a vector takes everything");
+    }
+    let [first, second] = written.map(|b| String::from_utf8_lossy(&b).into_owned());
+    prop_assert_eq!(first, second, "{}", name);
+    Ok(())
+}
+
+/// Recipes with successive halving before them, in all its variants.
+fn with_studies() -> Vec<(String, String)> {
+    let gates = [
+        ("fifo-easy", "{ asha = { eta = 2 } }"),
+        ("las", "{ asha = { eta = 2, leftover = 'resume' } }"),
+        ("elastic", "{ asha = { eta = 3, workers = 2, most = 40 } }"),
+        ("capacity", "{ all = ['within-quota', { asha = { variant = 'stop' } }] }"),
+        ("srtf", "{ all = [{ asha = { first = 2, workers = 1 } }, 'within-quota'] }"),
+    ];
+    let card = |(name, gate): (&str, &str)| {
+        let recipe = all().iter().find(|recipe| recipe.name == name).expect("a built-in card");
+        let text = recipe.text.replace("[policy]\n", &format!("[policy]\ngate = {gate}\n"));
+        (format!("{name} with {gate}"), text)
+    };
+    gates.map(card).into()
 }
 
 /// The bytes that a whole run writes.
@@ -269,17 +368,7 @@ proptest! {
         jobs in prop::collection::vec(made(), 1..30),
     ) {
         for recipe in all() {
-            let mut simulation = simulation(recipe.text, &setting, &jobs);
-            let mut moments = 0;
-            while simulation.advance(Time::MAX) {
-                moments += 1;
-                prop_assert!(moments < 20_000, "{} does not come to an end", recipe.name);
-                // A recipe that decides in rounds may well want something else in between.
-                let by_event = !recipe.text.contains("round");
-                let fine = audit(simulation.engine().state())
-                    .and_then(|()| plans_well(simulation.engine(), by_event));
-                prop_assert!(fine.is_ok(), "{} at {}: {fine:?}", recipe.name, simulation.now());
-            }
+            invariants_hold(recipe.name, recipe.text, &setting, &jobs)?;
         }
     }
 
@@ -290,19 +379,7 @@ proptest! {
     ) {
         setting.breaks = false;
         for recipe in all() {
-            let mut simulation = simulation(recipe.text, &setting, &jobs);
-            simulation.run();
-            let state = simulation.engine().state();
-            for job in state.jobs().iter() {
-                let never = job.noted.is_some_and(|n| n.reason.tier() == heeler_model::Tier::Never);
-                let over_limit = matches!(
-                    job.noted.map(|noted| noted.reason), Some(Reason::OverLimit { .. })
-                );
-                prop_assert!(
-                    never || over_limit || job.after > 0,
-                    "{}: job {} never ran: {:?}", recipe.name, job.id, job.noted
-                );
-            }
+            everybody_finishes(recipe.name, recipe.text, &setting, &jobs)?;
         }
     }
 }
@@ -334,20 +411,29 @@ proptest! {
         moments in 0usize..40,
     ) {
         for recipe in all() {
-            let mut simulation = simulation(recipe.text, &setting, &jobs);
-            for _ in 0..moments {
-                simulation.advance(Time::MAX);
-            }
-            let mut other = simulation.fork();
-            other.restart(Card::read(recipe.text, "card").expect("a card").build());
-            simulation.run();
-            other.run();
-            let mut written = [Vec::new(), Vec::new()];
-            for (simulation, bytes) in [&simulation, &other].into_iter().zip(&mut written) {
-                write_jobs(simulation, bytes).expect("a vector takes everything");
-            }
-            let [first, second] = written.map(|b| String::from_utf8_lossy(&b).into_owned());
-            prop_assert_eq!(first, second, "{}", recipe.name);
+            goes_on_when_restored(recipe.name, recipe.text, &setting, &jobs, moments)?;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 64, max_shrink_iters: 4000, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn studies_run_under_any_recipe(
+        mut setting in setting(),
+        jobs in prop::collection::vec(made(), 1..30),
+        moments in 0usize..80,
+    ) {
+        for (name, text) in with_studies() {
+            invariants_hold(&name, &text, &setting, &jobs)?;
+            goes_on_when_restored(&name, &text, &setting, &jobs, moments)?;
+        }
+        setting.breaks = false;
+        for (name, text) in with_studies() {
+            everybody_finishes(&name, &text, &setting, &jobs)?;
         }
     }
 }

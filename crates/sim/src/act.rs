@@ -12,6 +12,7 @@ impl Simulation {
     pub(crate) fn happen(&mut self, happening: Happening) {
         match happening {
             Happening::Finish(job, _) => self.finish(job),
+            Happening::Score(job, _) => self.report(job),
             Happening::Saved(job) => {
                 let done = self.records[job].done;
                 self.release(job, Exit::Saved { done });
@@ -38,7 +39,23 @@ impl Simulation {
         record.outcome = Outcome::Finished;
         self.watch.leaves(&mut self.records[job]);
         self.start_costs.remove(&job);
+        self.studies.leaves(job);
         self.release(job, Exit::Finished);
+    }
+
+    /// The recipe declared a job over. If it still runs, it was told to stop.
+    fn end(&mut self, job: JobId) {
+        let now = self.now;
+        let record = &mut self.records[job];
+        record.ended = Some(now);
+        record.outcome = Outcome::StoppedEarly;
+        if record.milli == 0 {
+            record.waited += now.since(record.held_since);
+            record.held_since = now;
+        }
+        self.watch.leaves(&mut self.records[job]);
+        self.start_costs.remove(&job);
+        self.studies.leaves(job);
     }
 
     /// A job's GPUs are free; tell the engine how its attempt ended.
@@ -95,6 +112,7 @@ impl Simulation {
                 self.start(job, generation, &assignment, transition);
             }
             Action::Stop { job, reason, .. } => self.stop(job, reason),
+            Action::End { job, .. } => self.end(job),
         }
     }
 
@@ -126,6 +144,8 @@ impl Simulation {
         } else {
             let finish = record.finish() + self.world.notice_late();
             self.queue.push(finish, Happening::Finish(job, record.stamp));
+            self.studies.pauses(job, false);
+            self.expect_report(job);
         }
         self.watch.takes(job, on, now);
         if every_event {
@@ -146,12 +166,15 @@ impl Simulation {
         let record = &mut self.records[job];
         match reason {
             Reason::Rearranged => record.moves += 1,
+            _ if reason.is_own_doing() => {}
             _ => record.preemptions += 1,
         }
+        // What a trial has done by the end of an iteration is safe.
+        let keeps_all = reason == Reason::Rearranged || reason.is_own_doing();
         let gpus = record.gpus;
-        let undone = match reason {
-            Reason::Rearranged => 0.0,
-            _ => self.world.costs.undo.of(gpus).micros() as f64 * record.pace,
+        let undone = match keeps_all {
+            true => 0.0,
+            false => self.world.costs.undo.of(gpus).micros() as f64 * record.pace,
         };
         record.useful_milli += record.useful_since_start(now);
         let lost = undone / record.pace.max(f64::MIN_POSITIVE) * f64::from(record.milli);
@@ -162,6 +185,10 @@ impl Simulation {
         record.from = now;
         record.pace = 0.0;
         record.stamp += 1;
+        if matches!(reason, Reason::PausedAtRung { .. }) {
+            self.studies.pauses(job, true);
+        }
+        let record = &self.records[job];
         let done = record.done;
         let save = self.world.costs.save.of(gpus);
         if save.is_zero() {
@@ -190,6 +217,8 @@ impl Simulation {
             record.stamp += 1;
             let (done, from, pace) = (record.done, at, record.pace);
             self.queue.push(record.finish(), Happening::Finish(job, record.stamp));
+            self.expect_report(job);
+            let record = &self.records[job];
             let generation = Generation(record.generation);
             self.engine.observe(at, Event::Progress { job, generation, done, from, pace });
         }

@@ -9,6 +9,7 @@ mod record;
 pub mod report;
 mod rounds;
 mod simulation;
+mod study;
 pub mod suggest;
 mod timeline;
 mod watch;
@@ -17,5 +18,6 @@ pub mod world;
 
 pub use record::{Outcome, Record, Records};
 pub use simulation::Simulation;
+pub use study::{Best, StudyRecord};
 pub use timeline::{Bucket, Level, Timeline};
 pub use watch::Watch;

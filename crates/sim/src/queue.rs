@@ -10,6 +10,8 @@ use std::collections::BinaryHeap;
 pub(crate) enum Happening {
     /// A job has done its work, unless its stamp has changed since.
     Finish(JobId, u32),
+    /// An iteration of a trial is over, unless its stamp has changed since.
+    Score(JobId, u32),
     /// A job that was told to stop is saved.
     Saved(JobId),
     /// A node breaks.
@@ -37,10 +39,12 @@ impl Queue {
     /// Something will happen.
     pub(crate) fn push(&mut self, at: Time, what: Happening) {
         let class = match what {
-            Happening::Finish(..) => 0,
-            Happening::Saved(_) => 1,
-            Happening::Break(_) => 2,
-            Happening::Repair(_) => 3,
+            // The last iteration is reported before the job is done.
+            Happening::Score(..) => 0,
+            Happening::Finish(..) => 1,
+            Happening::Saved(_) => 2,
+            Happening::Break(_) => 3,
+            Happening::Repair(_) => 4,
         };
         self.number += 1;
         self.heap.push(Reverse(Entry { at, class, number: self.number, what }));

@@ -14,6 +14,8 @@ pub enum Outcome {
     Unrunnable,
     /// A job it must follow never finished.
     Stranded,
+    /// The recipe declared it over: a trial that was not worth finishing.
+    StoppedEarly,
     /// The world gave it up after too many failed rounds.
     Dropped,
 }

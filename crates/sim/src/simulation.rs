@@ -6,6 +6,7 @@ use crate::queue::{Happening, Queue};
 use crate::record::{Outcome, Record, Records};
 use crate::report::Occupancy;
 use crate::rounds::Rounds;
+use crate::study::Studies;
 use crate::timeline::{Level, Timeline};
 use crate::watch::Watch;
 use crate::workload::{Arrivals, TraceJob};
@@ -33,6 +34,7 @@ pub struct Simulation {
     pub(crate) now: Time,
     pub(crate) rounds: Rounds,
     pub(crate) queue: Queue,
+    pub(crate) studies: Studies,
     step: Step,
     wake: Option<Time>,
     pub(crate) seed: u64,
@@ -76,6 +78,7 @@ impl Simulation {
             names: JobNames::default(),
             now: Time::ZERO,
             queue,
+            studies: Studies::default(),
             step: Step::default(),
             wake: None,
             seed,
@@ -216,6 +219,9 @@ impl Simulation {
         if let Some(name) = job.name {
             self.names.push(id, &name);
         }
+        if let (Some(trial), Some(study)) = (job.trial, spec.study()) {
+            self.studies.joins(id, study, *trial);
+        }
         if let Some(cost) = job.start_cost {
             self.start_costs.insert(id, cost);
         }
@@ -330,6 +336,7 @@ impl Simulation {
             watch: self.watch.clone(),
             rounds: self.rounds.clone(),
             queue: self.queue.clone(),
+            studies: self.studies.clone(),
             step: Step::default(),
             start_costs: self.start_costs.clone(),
             running: self.running.clone(),
@@ -344,7 +351,10 @@ impl Simulation {
     }
 }
 
-/// Whether a scheduled finish no longer holds.
+/// Whether a scheduled finish or report no longer holds.
 fn is_void(records: &Records, what: Happening) -> bool {
-    matches!(what, Happening::Finish(job, stamp) if records[job].stamp != stamp)
+    match what {
+        Happening::Finish(job, stamp) | Happening::Score(job, stamp) => records[job].stamp != stamp,
+        Happening::Saved(_) | Happening::Break(_) | Happening::Repair(_) => false,
+    }
 }

@@ -48,7 +48,7 @@ fn job(name: &str, submit_s: u64, gpus: u32, length_s: u64, tenant: u16) -> Trac
     let mut spec = JobSpec::new(Demand::gpus(gpus)).with_truth(truth);
     spec.tenant = TenantId(tenant);
     spec.declared = Some(Span::from_secs(length_s));
-    TraceJob { name: Some(name.into()), submit: Time::from_secs(submit_s), spec, start_cost: None }
+    TraceJob { name: Some(name.into()), ..TraceJob::new(Time::from_secs(submit_s), spec) }
 }
 
 /// A few jobs by hand, on one node.

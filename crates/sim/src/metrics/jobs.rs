@@ -41,6 +41,7 @@ fn row(name: &str, tenant: &str, record: &Record, waited: Span) -> [String; 13] 
         Outcome::Unfinished => "unfinished",
         Outcome::Unrunnable => "unrunnable",
         Outcome::Stranded => "stranded",
+        Outcome::StoppedEarly => "stopped-early",
         Outcome::Dropped => "dropped",
     };
     [

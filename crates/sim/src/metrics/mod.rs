@@ -5,12 +5,14 @@ mod fairness;
 mod interval;
 mod jobs;
 mod spread;
+mod study;
 
 pub use against::Agreement;
 pub use fairness::{Fairness, FinishTime};
 pub use interval::Interval;
 pub use jobs::write_jobs;
 pub use spread::{Spread, quantile};
+pub use study::{BestScore, StudySummary};
 
 use crate::record::{Outcome, Record};
 use crate::simulation::Simulation;
@@ -33,6 +35,8 @@ pub struct Counts {
     pub stranded: usize,
     /// Jobs that the world gave up.
     pub dropped: usize,
+    /// Trials of studies that were not worth finishing.
+    pub stopped_early: usize,
 }
 
 /// How often jobs were disturbed.
@@ -110,6 +114,9 @@ pub struct Summary {
     pub tenants: Vec<Group>,
     /// By size.
     pub sizes: Vec<Group>,
+    /// By study, if there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub studies: Vec<StudySummary>,
 }
 
 /// Thousandths × microseconds in an hour of one GPU.
@@ -143,6 +150,7 @@ impl Summary {
             deadlines: deadlines(records),
             tenants: by_tenant(records, cluster),
             sizes: by_size(records, cluster),
+            studies: study::of(simulation),
         }
     }
 }
@@ -155,6 +163,7 @@ fn counts(records: &[Record]) -> Counts {
             Outcome::Unfinished => counts.unfinished += 1,
             Outcome::Unrunnable => counts.unrunnable += 1,
             Outcome::Stranded => counts.stranded += 1,
+            Outcome::StoppedEarly => counts.stopped_early += 1,
             Outcome::Dropped => counts.dropped += 1,
         }
     }

@@ -6,6 +6,7 @@ use super::super::error::TraceError;
 use super::super::row::{Header, Row};
 use super::super::table::Table;
 use super::reading::{Reading, stepped_job, timed_job};
+use super::trials;
 use crate::suggest;
 use heeler_model::{Deadline, Demand, Milli, Reach, Sizes, Span, Step, Time};
 
@@ -35,6 +36,9 @@ pub(in super::super) const COLUMNS: &[&str] = &[
     "deadline_s",
     "after",
     "start_s",
+    "study",
+    "curve",
+    "scores",
 ];
 
 pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceError> {
@@ -89,6 +93,10 @@ pub(super) fn enter(reading: &mut Reading<'_>, row: &Row<'_>) -> Result<(), Trac
     let deadlines = deadlines(row, submit)?;
     if !deadlines.is_empty() {
         spec.extras_mut().deadlines = deadlines;
+    }
+    job.trial = trials::trial(row)?;
+    if let Some(trial) = &job.trial {
+        job.spec.extras_mut().study = Some(reading.study(&trial.study)?);
     }
     let names = row.list("after").map(ToString::to_string).collect();
     reading.push_after(job, row.line(), names);
