@@ -12,7 +12,7 @@ use crate::watch::Watch;
 use crate::workload::{Arrivals, TraceJob};
 use crate::world::World;
 use heeler_engine::{Engine, Step};
-use heeler_model::{Cluster, Event, JobId, NodeId, Reason, Span, Tier, Time};
+use heeler_model::{Action, Cluster, Event, JobId, NodeId, Reason, Span, Tier, Time};
 use heeler_recipes::Card;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -235,12 +235,15 @@ impl Simulation {
             if let Err(fault) = self.engine.decide_into(self.now, &mut step) {
                 panic!("seed {}, at {}: a plan cannot be: {fault}", self.seed, self.now);
             }
+            let over = step.actions.iter().any(|action| matches!(action, Action::End { .. }));
             for action in step.actions.drain(..) {
                 self.act(action);
             }
             self.wake = step.wake.filter(|_| !self.is_over());
             self.step = step;
-            if self.answers.is_empty() {
+            // Whoever followed a job that is over has its turn at the same moment.
+            let again = over && self.wake == Some(self.now);
+            if self.answers.is_empty() && !again {
                 break;
             }
             for answer in std::mem::take(&mut self.answers) {

@@ -175,7 +175,12 @@ impl Setting {
             }
             Source::Shape(shape) => {
                 let (count, load) = (self.arguments.generated.jobs, load.unwrap_or(LOAD));
-                format!("{count} generated jobs like {shape} at load {load}")
+                let jobs = format!("{count} generated jobs like {shape} at load {load}");
+                match self.arguments.generated.study {
+                    0 => jobs,
+                    trials if count == 0 => format!("a study of {trials} trials"),
+                    trials => format!("a study of {trials} trials, {jobs}"),
+                }
             }
         };
         let (nodes, gpus) = (self.cluster.nodes.len(), self.cluster.gpus());

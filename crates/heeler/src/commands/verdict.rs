@@ -4,7 +4,7 @@ use heeler_engine::{Noted, Verdict};
 use heeler_model::{
     Assignment, JobId, KindId, KindSet, Naming, Reason, Reservation, TenantId, Time, render,
 };
-use heeler_sim::Simulation;
+use heeler_sim::{Outcome, Simulation};
 use serde::Serialize;
 
 /// Everything there is to say about one job.
@@ -76,7 +76,11 @@ pub(super) fn said(
         Verdict::Done => {
             let record = &simulation.records()[job];
             let ended = record.ended.map_or(String::new(), |ended| format!(" since {ended}"));
-            (None, None, plain("done", format!("it is done{ended}")))
+            let how = match record.outcome {
+                Outcome::StoppedEarly => "it was stopped early and is over",
+                _ => "it is done",
+            };
+            (None, None, plain("done", format!("{how}{ended}")))
         }
         Verdict::Running { since, on } => {
             let sentence = format!("it runs on {} since {since}", place(simulation, on));

@@ -2,7 +2,7 @@
 
 use super::number::{count, decimal, percent, seconds};
 use super::table::Table;
-use heeler_sim::metrics::{FinishTime, Group, Spread, Summary};
+use heeler_sim::metrics::{FinishTime, Group, Spread, StudySummary, Summary};
 
 /// What is simulated, in a line.
 pub(crate) fn facts_line(facts: &[(String, String)]) -> String {
@@ -21,7 +21,44 @@ pub(crate) fn summary(summary: &Summary) -> String {
     fairness.row(ratio("against equal shares", &variants.isolated));
     fairness.row(ratio("against mean contention", &variants.themis));
     fairness.row(ratio("against static contention", &variants.static_contention));
-    format!("{}\n{}\n{}", times.text(), facts(summary), fairness.text())
+    let mut text = format!("{}\n{}\n{}", times.text(), facts(summary), fairness.text());
+    if !summary.studies.is_empty() {
+        text.push_str(&format!("\n{}", studies(&summary.studies)));
+    }
+    text
+}
+
+/// What came of studies.
+fn studies(studies: &[StudySummary]) -> String {
+    let columns = [
+        "study",
+        "trials>",
+        "started>",
+        "finished>",
+        "stopped early>",
+        "pauses>",
+        "promotions>",
+        "GPU-hours>",
+        "best>",
+        "after>",
+    ];
+    let mut table = Table::new(&columns);
+    for study in studies {
+        let last = study.best_over_time.last();
+        table.row([
+            study.name.clone(),
+            count(study.trials as u64),
+            count(study.started as u64),
+            count(study.finished as u64),
+            count(study.stopped_early as u64),
+            count(study.pauses),
+            count(study.promotions),
+            decimal(study.gpu_hours),
+            study.best.map_or_else(|| "–".into(), |best| format!("{best:.4}")),
+            last.map_or_else(|| "–".into(), |best| seconds(best.from_s)),
+        ]);
+    }
+    table.text()
 }
 
 fn facts(summary: &Summary) -> String {
@@ -50,6 +87,7 @@ fn became(jobs: &heeler_sim::metrics::Counts) -> String {
         (jobs.unfinished, "unfinished"),
         (jobs.unrunnable, "can never run as asked"),
         (jobs.stranded, "wait for a job that never finishes"),
+        (jobs.stopped_early, "stopped early"),
         (jobs.dropped, "given up by the world"),
     ] {
         if number > 0 {

@@ -29,6 +29,28 @@ fn a_small_trace_gives_the_figures_one_can_work_out() {
 }
 
 #[test]
+fn a_study_says_how_good_its_best_trial_was() {
+    let folder = Folder::new();
+    let study = "--study 40 --jobs 0 --cluster 1x4 --recipe asha";
+    let said = folder.run(&format!("sim {study} --report r.html")).good();
+    assert!(said.contains("a study of 40 trials") && said.contains("stopped early"), "{said}");
+    assert!(folder.read("r.html").contains("<h2>Studies</h2>"));
+    let json = folder.run(&format!("sim {study} --json")).json();
+    let shown = &json["summary"]["studies"][0];
+    assert_eq!((shown["trials"].as_u64(), shown["started"].as_u64()), (Some(40), Some(40)));
+    let course = shown["best_over_time"].as_array().expect("a course");
+    let scores: Vec<f64> = course.iter().filter_map(|best| best["score"].as_f64()).collect();
+    assert!(scores.len() > 3 && scores.is_sorted(), "{scores:?}");
+    assert_eq!(shown["best"].as_f64(), scores.last().copied());
+    // The same trials from a file.
+    folder.run("trace generate philly s.jsonl --study 40 --jobs 0 --cluster 1x4").good();
+    let read = folder.run("sim --trace s.jsonl --cluster 1x4 --recipe asha --json").json();
+    assert_eq!(read["summary"]["studies"], json["summary"]["studies"]);
+    let csv = folder.run(&format!("sim {study} --csv")).good();
+    assert!(csv.contains("\nstudies.study.trials,40\n"), "{csv}");
+}
+
+#[test]
 fn results_agree_with_themselves_and_disagree_with_others() {
     let folder = Folder::new();
     folder.write("t.csv", TRACE);

@@ -7,7 +7,7 @@ use super::panels::{panels, wide};
 use super::run::Run;
 use super::table::{key, table};
 use super::text::{clip, escape};
-use super::{Report, curves, strips};
+use super::{Report, curves, strips, studies};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -73,6 +73,9 @@ fn body(out: &mut String, runs: &[Run]) {
     };
     let _ = writeln!(out, "<p class=\"reading\">{reading}</p>{}</section>", table(runs));
     distributions(out, runs);
+    if let Some(drawn) = studies::studies(runs, length_s) {
+        let _ = writeln!(out, "<section><h2>Studies</h2>{}{drawn}</section>", legend(runs));
+    }
     time(out, runs, length_s);
     work(out, runs);
     fairness(out, runs, &tenants);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 const NAME: &str = "study";
 const ITERATIONS: f64 = 200.0;
-const ITERATION_S: f64 = 20.0;
+const ITERATIONS_PER_S: f64 = 0.05;
 /// The lowest and the highest limit.
 const LIMITS: (f64, f64) = (0.55, 0.95);
 /// The steepest and the flattest curve, iterations.
@@ -29,7 +29,7 @@ pub(super) fn trial(number: usize, tenant: TenantId, seed: u64) -> TraceJob {
         seed: random.random(),
     });
     let mut spec = JobSpec::new(Demand::gpus(1)).with_truth(Truth { work: ITERATIONS });
-    spec.nominal_pace = 1.0 / (ITERATION_S * 1e6);
+    spec.nominal_pace = ITERATIONS_PER_S / 1e6;
     spec.tenant = tenant;
     spec.extras_mut().study = Some(StudyId(0));
     let mut job = TraceJob::new(Time::ZERO, spec);
