@@ -1,6 +1,6 @@
 //! Jobs that leave without having done their work: taken back by their owner, or declared over by
-//! the policy. Those who follow a job that is over may go on, as if it had finished: it has done all
-//! that was wanted of it.
+//! the policy. Those who follow a job that is over may go on, as if it had finished: it has done
+//! all that was wanted of it.
 
 use crate::engine::{Engine, Step};
 use crate::state::{Leaving, Phase};

@@ -97,6 +97,13 @@ fn not_allowed(reason: &Reason, names: &dyn Naming) -> Said {
         Reason::RoundNotOver { until } => {
             (format!("decisions are taken at the end of a round, next at {until}"), None)
         }
+        _ => in_study(reason, names),
+    }
+}
+
+/// What holds a trial back within its study.
+fn in_study(reason: &Reason, names: &dyn Naming) -> Said {
+    match *reason {
         Reason::PausedAtRung { rung, rank, of, keeps } => (
             format!(
                 "it is {} of {of} trials after {}, of which {} so far",

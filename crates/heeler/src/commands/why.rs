@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Args;
 use heeler_engine::{Edit, Verdict};
 use heeler_model::{JobId, KindId, KindSet, Reason, Time, render};
-use heeler_sim::{Record, Simulation, suggest};
+use heeler_sim::{Outcome, Record, Simulation, suggest};
 use serde::Serialize;
 
 const EXAMPLES: &str = "\
@@ -233,7 +233,9 @@ fn simulation_start(simulation: &Simulation, job: JobId) -> Option<Time> {
             return None;
         }
     }
-    Some(ahead.now())
+    // A trial may be over without running again.
+    let over = ahead.records()[job].outcome == Outcome::StoppedEarly;
+    (!over).then_some(ahead.now())
 }
 
 /// The most GPUs with which a waiting job would start now: halved until it does.
