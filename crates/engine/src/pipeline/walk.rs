@@ -243,8 +243,13 @@ impl<'a> Walk<'a> {
     fn try_start(&mut self, job: &'a Job, rank: Rank) -> Outcome {
         let wants = self.pipe.parts.allocate.wants(job, self.view);
         let mut first_reason = None;
+        let mut barred = true;
         for want in &wants {
-            match self.try_want(job, want) {
+            // The door hears of everybody who has a turn, even if a limit then holds them back.
+            let milli = want.milli() as u64;
+            let allowed = self.door.as_mut().map_or(Ok(()), |door| door.ask(job, milli));
+            barred &= allowed.is_err();
+            match allowed.and_then(|()| self.try_want(job, want)) {
                 Ok(placement) => {
                     self.start(job, want, placement);
                     return Outcome::Started;
@@ -256,12 +261,13 @@ impl<'a> Walk<'a> {
         // No room can be made for one who may not enter, unless it is made within its own tenant.
         let refused = reason.tier() != Tier::Turn;
         let by_limit = wants.iter().all(|want| self.within_limits(job, want.milli()).is_err());
-        if (!refused || by_limit) && self.make_room(job, rank, &wants) {
+        let may_enter = !barred && (!refused || by_limit);
+        if may_enter && self.make_room(job, rank, &wants) {
             return Outcome::Started;
         }
         if let Fit::Backfill { depth } = self.pipe.parts.fit
             && self.calendar.len() < depth as usize
-            && (!refused || by_limit)
+            && may_enter
         {
             self.reserve(job, &wants);
         }
@@ -269,10 +275,6 @@ impl<'a> Walk<'a> {
     }
 
     fn try_want(&mut self, job: &Job, want: &Want) -> Result<Placement, Reason> {
-        // The door hears of everybody who has a turn, even if a limit then holds them back.
-        if let Some(door) = &mut self.door {
-            door.ask(job, want.milli() as u64)?;
-        }
         self.within_limits(job, want.milli())?;
         if let Some(placement) = self.promised(job, want) {
             Ok(placement)

@@ -59,8 +59,9 @@ fn once(stops: impl Iterator<Item = Stop>, named: &mut Vec<heeler_model::JobId>)
 impl Door for Doors<'_> {
     fn ask(&mut self, job: &Job, milli: u64) -> Result<(), Reason> {
         // All of them hear of it; the first refusal is the one that is told.
-        let answers = self.0.iter_mut().map(|door| door.ask(job, milli));
-        answers.fold(Ok(()), |first: Result<(), Reason>, answer| first.and(answer))
+        let answers: Vec<Result<(), Reason>> =
+            self.0.iter_mut().map(|door| door.ask(job, milli)).collect();
+        answers.into_iter().collect()
     }
 
     fn entered(&mut self, job: &Job, milli: u64) {
