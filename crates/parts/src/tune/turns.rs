@@ -36,7 +36,8 @@ pub struct Turns<'a> {
     leftover: Leftover,
     workers: Option<u32>,
     turns: BTreeMap<StudyId, Turn>,
-    /// Trials that this plan has taken GPUs from.
+    /// Trials that this plan has given GPUs to, and those it has taken them from.
+    come: BTreeSet<JobId>,
     gone: BTreeSet<JobId>,
     reopened: bool,
 }
@@ -49,8 +50,14 @@ impl<'a> Turns<'a> {
         leftover: Leftover,
         workers: Option<u32>,
     ) -> Turns<'a> {
-        let (turns, gone) = (BTreeMap::new(), BTreeSet::new());
-        Turns { studies, ladder, leftover, workers, turns, gone, reopened: false }
+        let (come, gone) = (BTreeSet::new(), BTreeSet::new());
+        let turns = BTreeMap::new();
+        Turns { studies, ladder, leftover, workers, turns, come, gone, reopened: false }
+    }
+
+    /// Whether a trial has GPUs in this plan, so that it can only want more of them.
+    fn has_gpus(&self, job: &Job) -> bool {
+        self.come.contains(&job.id) || (job.is_placed() && !self.gone.contains(&job.id))
     }
 
     fn turn(&mut self, job: &Job) -> Option<(&'a Study, &mut Turn)> {
@@ -68,7 +75,7 @@ impl<'a> Turns<'a> {
 impl Door for Turns<'_> {
     fn ask(&mut self, job: &Job, _milli: u64) -> Result<(), Reason> {
         let (ladder, leftover, workers) = (self.ladder, self.leftover, self.workers);
-        let runs = job.is_placed() && !self.gone.contains(&job.id);
+        let runs = self.has_gpus(job);
         let Some((study, turn)) = self.turn(job).filter(|_| !runs) else { return Ok(()) };
         let Some(trial) = study.trial(job.id) else { return Ok(()) };
         let highest = turn.first.first().copied();
@@ -100,19 +107,22 @@ impl Door for Turns<'_> {
     }
 
     fn entered(&mut self, job: &Job, _milli: u64) {
-        let starts = self.gone.remove(&job.id) || !job.is_placed();
-        let Some((study, turn)) = self.turn(job).filter(|_| starts) else { return };
+        let runs = self.has_gpus(job);
+        let Some((study, turn)) = self.turn(job).filter(|_| !runs) else { return };
         turn.placed += 1;
         if study.trial(job.id).is_some_and(|trial| trial.fresh && trial.is_waiting()) {
             turn.fresh = turn.fresh.saturating_sub(1);
             let last = turn.fresh == 0;
             self.reopened |= last;
         }
+        self.come.insert(job.id);
+        self.gone.remove(&job.id);
     }
 
     fn left(&mut self, job: &Job, _milli: u64) {
         if let Some((_, turn)) = self.turn(job) {
             turn.placed = turn.placed.saturating_sub(1);
+            self.come.remove(&job.id);
             self.gone.insert(job.id);
         }
     }
