@@ -333,9 +333,9 @@ fn goes_on_when_restored(
     Ok(())
 }
 
-/// Recipes with successive halving before them, in all its variants. A gate that counts, of workers
-/// or of quota, stands only before recipes that stop nobody for another in the order: where somebody
-/// gives way late in a plan, whoever is let in for that may take its GPUs only in the next.
+/// Recipes with successive halving before them, in all its variants. A gate that counts (workers,
+/// quota) stands only before recipes in which the order stops nobody: where somebody gives way late
+/// in a plan, whoever is let in for that may make room only in the next.
 fn with_studies() -> Vec<(String, String)> {
     let gates = [
         ("fifo-easy", "{ asha = { eta = 2 } }"),
