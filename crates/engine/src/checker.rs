@@ -43,14 +43,16 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Whether a plan may be carried out.
-pub fn check(state: &State, plan: &Plan) -> Result<(), Fault> {
-    if plan.run.is_empty() && plan.stop.is_empty() && plan.scope == Scope::Changes {
+/// Whether a plan may be carried out. A policy that packs may give jobs less of a GPU than they
+/// asked for.
+pub fn check(state: &State, plan: &Plan, packs: bool) -> Result<(), Fault> {
+    let stops = || plan.stop.iter().chain(&plan.end);
+    if plan.run.is_empty() && stops().next().is_none() && plan.scope == Scope::Changes {
         return Ok(());
     }
     let mut named = BTreeSet::new();
     let runs = plan.run.iter().map(|run| run.job);
-    for job in runs.clone().chain(plan.stop.iter().map(|stop| stop.job)) {
+    for job in runs.clone().chain(stops().map(|stop| stop.job)) {
         if state.jobs().get(job).is_none() {
             return Err(Fault::NoSuchJob(job));
         }
@@ -70,13 +72,18 @@ pub fn check(state: &State, plan: &Plan) -> Result<(), Fault> {
         }
     }
     for run in &plan.run {
-        as_asked(state, state.job(run.job), &run.assignment)?;
+        as_asked(state, state.job(run.job), &run.assignment, packs)?;
     }
     Balance::of(state, plan, &named).check(state)
 }
 
 /// Whether a job can run on an assignment at all.
-fn as_asked(state: &State, job: &Job, to: &heeler_model::Assignment) -> Result<(), Fault> {
+fn as_asked(
+    state: &State,
+    job: &Job,
+    to: &heeler_model::Assignment,
+    packs: bool,
+) -> Result<(), Fault> {
     let demand = &job.spec.demand;
     let fleet = state.fleet();
     let nodes = &fleet.cluster().nodes;
@@ -105,7 +112,8 @@ fn as_asked(state: &State, job: &Job, to: &heeler_model::Assignment) -> Result<(
         }
     }
     let size = demand.sizes.admits(to.gpus()) && to.placement.nodes() > 0;
-    if !size || !within_reach || to.share != demand.share {
+    let packed = packs && to.share.0 > 0 && to.share < demand.share;
+    if !size || !within_reach || !(packed || to.share == demand.share) {
         return Err(Fault::NotAsAsked(job.id));
     }
     Ok(())
@@ -194,5 +202,37 @@ impl Balance {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::Rules;
+    use heeler_model::{Assignment, Cluster, Demand, JobSpec, Milli, Placement, Slots};
+    use std::sync::Arc;
+
+    /// Two jobs that asked for the one whole GPU, each with half of it.
+    fn halves(gpu_memory_mb: u32) -> (State, Plan) {
+        let mut cluster = Cluster::uniform(1, 1);
+        cluster.kinds[0].memory_mb = 16_000;
+        let mut state = State::new(Arc::new(cluster), Rules::default(), 1);
+        let mut plan = Plan::none();
+        for job in [JobId(0), JobId(1)] {
+            let demand = Demand { gpu_memory_mb, ..Demand::gpus(1) };
+            assert!(state.admit(job, JobSpec::new(demand)));
+            let placement = Placement::on(NodeId(0), Slots::one(0));
+            plan.start(job, Assignment { placement, share: Milli(500) });
+        }
+        (state, plan)
+    }
+
+    #[test]
+    fn only_who_packs_gives_less_than_asked_and_memory_must_fit() {
+        let (state, plan) = halves(8_000);
+        assert_eq!(check(&state, &plan, true), Ok(()));
+        assert_eq!(check(&state, &plan, false), Err(Fault::NotAsAsked(JobId(0))));
+        let (state, plan) = halves(8_001);
+        assert_eq!(check(&state, &plan, true), Err(Fault::NodeOverfull(NodeId(0))));
     }
 }

@@ -29,10 +29,11 @@ pub struct Gain {
 
 /// All that must change for a plan to hold, stops first.
 pub fn diff(state: &State, plan: Plan) -> Vec<Change> {
+    let stops = || plan.stop.iter().chain(&plan.end);
     let mut changes = Vec::with_capacity(plan.run.len() + plan.stop.len());
     if plan.scope == Scope::Whole {
         let named: BTreeSet<JobId> =
-            plan.run.iter().map(|run| run.job).chain(plan.stop.iter().map(|s| s.job)).collect();
+            plan.run.iter().map(|run| run.job).chain(stops().map(|s| s.job)).collect();
         let unnamed = state.jobs().iter().filter(|job| job.is_placed() && !named.contains(&job.id));
         for job in unnamed {
             let wait = plan.wait.iter().find(|wait| wait.job == job.id);
@@ -40,7 +41,8 @@ pub fn diff(state: &State, plan: Plan) -> Vec<Change> {
             changes.push(Change { job: job.id, stop: Some(reason), start: None });
         }
     }
-    for stop in &plan.stop {
+    // A job that is over and has nothing is no difference.
+    for stop in stops().filter(|stop| state.job(stop.job).is_placed()) {
         changes.push(Change { job: stop.job, stop: Some(stop.reason), start: None });
     }
     for run in plan.run {

@@ -4,11 +4,11 @@
 use crate::checker::{Fault, check};
 use crate::differ::diff;
 use crate::rules::Rules;
-use crate::state::{Phase, State};
+use crate::state::{Leaving, Phase, State};
 use crate::traits::{Note, Policy};
 use crate::view::{Detail, View};
 use heeler_model::{
-    Action, Cluster, Event, Exit, Generation, JobId, NodeId, Plan, Reason, Time, Transition,
+    Action, Cluster, Event, Exit, Generation, JobId, NodeId, Plan, Time, Transition,
 };
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub struct Engine {
     pub(crate) state: State,
     pub(crate) policy: Box<dyn Policy>,
     /// Actions that do not come from a plan, such as stopping a cancelled job.
-    outbox: Vec<Action>,
+    pub(crate) outbox: Vec<Action>,
 }
 
 impl Engine {
@@ -93,16 +93,24 @@ impl Engine {
         if self.policy.is_due(&View::new(&self.state, Detail::Reached)) {
             self.tell(&Note::Deciding);
             let plan = self.policy.plan(&View::new(&self.state, Detail::Reached));
-            check(&self.state, &plan)?;
+            check(&self.state, &plan, self.policy.packs())?;
+            let ends = plan.end.clone();
             step.report = Some(self.carry_out(plan, step));
             self.tell(&Note::Decided);
+            self.end(&ends, step);
         }
-        step.wake = self.policy.wake(&View::new(&self.state, Detail::Reached));
+        let view = View::new(&self.state, Detail::Reached);
+        step.wake = self.policy.wake(&view);
+        // Whoever followed a job that is over may go on at once.
+        let over = step.actions.iter().any(|action| matches!(action, Action::End { .. }));
+        if over && self.policy.is_due(&view) {
+            step.wake = Some(at);
+        }
         Ok(())
     }
 
     /// Tell the policy something, now that the state is up to date.
-    fn tell(&mut self, note: &Note) {
+    pub(crate) fn tell(&mut self, note: &Note) {
         self.policy.observe(note, &View::new(&self.state, Detail::Reached));
     }
 
@@ -132,6 +140,7 @@ impl Engine {
             }
             Event::Stopped { job, generation, exit } => self.stopped(job, generation, exit),
             Event::Ran { job, kind, seconds } => self.tell(&Note::Ran { job, kind, seconds }),
+            Event::Load { service, load } => self.tell(&Note::Load { service, load }),
             Event::NodeDown { node } => self.node_down(node),
             Event::NodeUp { node } => {
                 self.state.set_up(node, true);
@@ -198,12 +207,12 @@ impl Engine {
     /// A job that was told to stop has done so.
     fn saved(&mut self, id: JobId, done: f64) {
         let job = self.state.jobs.get_mut(id).expect("the job is not done");
-        if job.leaving {
+        if let Some(leaving) = job.leaving {
             if job.is_placed() {
                 self.state.unclaim(id);
                 self.state.held.remove(&id);
             }
-            return self.forget(id, false);
+            return self.forget(id, leaving == Leaving::Over);
         }
         if job.is_placed() {
             job.progress.done = done;
@@ -224,43 +233,12 @@ impl Engine {
     }
 
     /// A job is done; those who followed it may be considered.
-    fn forget(&mut self, id: JobId, finished: bool) {
+    pub(crate) fn forget(&mut self, id: JobId, finished: bool) {
         self.tell(&Note::Left(id));
         let job = self.state.jobs.remove(id).expect("the job is not done");
         self.state.tenants.left(job.spec.tenant);
         for ready in self.state.let_go(id, finished) {
             self.tell(&Note::Joined(ready));
-        }
-    }
-
-    fn cancel(&mut self, id: JobId) {
-        let Some(job) = self.state.jobs.get_mut(id) else { return };
-        match job.phase {
-            Phase::Running => {
-                job.leaving = true;
-                let generation = job.generation;
-                self.state.displace(id);
-                self.tell(&Note::Paused(id));
-                let reason = Reason::Withdrawn;
-                self.outbox.push(Action::Stop { job: id, generation, reason });
-            }
-            Phase::Stopping => {
-                job.leaving = true;
-                if job.is_placed() {
-                    self.state.displace(id);
-                    self.tell(&Note::Paused(id));
-                }
-            }
-            Phase::Held => {
-                self.state.displace(id);
-                self.state.waiting -= 1;
-                self.forget(id, false);
-            }
-            Phase::Waiting => {
-                self.state.waiting -= 1;
-                self.forget(id, false);
-            }
-            Phase::Blocked => self.forget(id, false),
         }
     }
 
@@ -311,6 +289,21 @@ impl Engine {
         step.actions.push(Action::Start { job: id, generation, assignment, transition });
     }
 
+    /// Note what jobs are told of their deadlines, and renew leases of those who keep their GPUs.
+    fn promise(&mut self, plan: &Plan) {
+        for promise in &plan.promise {
+            if let Some(job) = self.state.jobs.get_mut(promise.job) {
+                job.promise = Some(*promise);
+            }
+        }
+        for run in plan.run.iter().filter(|run| run.lease.is_some()) {
+            let job = self.state.jobs.get_mut(run.job).expect("a checked plan names jobs");
+            if job.assignment.as_ref() == Some(&run.assignment) {
+                job.lease = job.lease.max(run.lease);
+            }
+        }
+    }
+
     /// Make a plan true: first everybody gives way, then everybody takes their place.
     fn carry_out(&mut self, plan: Plan, step: &mut Step) -> Report {
         let mut report = Report { blocked: plan.wait.len() as u32, ..Report::default() };
@@ -320,6 +313,7 @@ impl Engine {
                 job.note(wait.reason, now);
             }
         }
+        self.promise(&plan);
         self.state.reservations.clone_from(&plan.reserve);
         let changes = diff(&self.state, plan);
         for change in &changes {
@@ -328,8 +322,9 @@ impl Engine {
             let (running, generation) = (job.is_running(), job.generation);
             if change.start.is_none() {
                 job.note(reason, now);
-                job.preemptions += u32::from(running);
-                report.stopped += 1;
+                let for_another = !reason.is_own_doing();
+                job.preemptions += u32::from(running && for_another);
+                report.stopped += u32::from(for_another);
             }
             self.state.displace(change.job);
             self.tell(&Note::Paused(change.job));

@@ -153,6 +153,7 @@ impl Engine {
 
 /// The verdict a full plan has on a waiting job.
 fn verdict_in(plan: &Plan, id: JobId) -> Reason {
-    let found = plan.wait.iter().find(|wait| wait.job == id);
-    found.expect("a full plan has a verdict on every waiting job").reason
+    let waits = plan.wait.iter().find(|wait| wait.job == id).map(|wait| wait.reason);
+    let over = || plan.end.iter().find(|end| end.job == id).map(|end| end.reason);
+    waits.or_else(over).expect("a full plan has a verdict on every waiting job")
 }

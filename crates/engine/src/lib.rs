@@ -10,6 +10,7 @@
 mod calendar;
 mod checker;
 mod differ;
+mod ending;
 mod engine;
 mod explain;
 mod fleet;
@@ -27,10 +28,10 @@ pub use engine::{Engine, Report, Step};
 pub use explain::{Edit, Verdict};
 pub use fleet::{Beside, Draft, Fleet, Grip, NodeSet, Pick, Savepoint};
 pub use pipeline::{Cadence, Fit, Parts, Pipeline, Preempt};
-pub use rules::{Crossing, RoundClock, Rules, Ties};
+pub use rules::{Crossing, Idle, RoundClock, Rules, Ties};
 pub use snapshot::Snapshot;
 pub use state::{
-    DemandId, Job, JobTable, Noted, Phase, Progress, State, TenantUse, Tenants, Touched,
+    DemandId, Job, JobTable, Leaving, Noted, Phase, Progress, State, TenantUse, Tenants, Touched,
 };
 pub use traits::{
     Allocate, Door, Gate, Key, Line, Needs, Note, Order, Place, Policy, Predict, Resize, Want,

@@ -43,6 +43,17 @@ pub enum RoundClock {
     World,
 }
 
+/// Who gets GPUs that come free between two looks at all jobs, where a recipe has such.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Idle {
+    /// Who stands first.
+    #[default]
+    BestFirst,
+    /// Who stands last, as Chronus' published program has it: it sorts the other way there.
+    WorstFirst,
+}
+
 /// The switches together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
@@ -55,6 +66,8 @@ pub struct Rules {
     pub crossing: Crossing,
     /// Who says when a round is over.
     pub rounds: RoundClock,
+    /// Who gets GPUs that come free between two looks at all jobs.
+    pub idle: Idle,
 }
 
 impl Default for Rules {
@@ -64,6 +77,7 @@ impl Default for Rules {
             ties: Ties::default(),
             crossing: Crossing::default(),
             rounds: RoundClock::default(),
+            idle: Idle::default(),
         }
     }
 }

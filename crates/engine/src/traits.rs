@@ -5,7 +5,8 @@ use crate::fleet::{Draft, Fleet};
 use crate::state::Job;
 use crate::view::View;
 use heeler_model::{
-    Assignment, Demand, JobId, KindId, Placement, Plan, Reason, Report, Span, Time,
+    Assignment, Demand, JobId, KindId, Load, Placement, Plan, Reason, Report, ServiceId, Span,
+    Stop, Time,
 };
 use serde_json::Value;
 use smallvec::SmallVec;
@@ -41,6 +42,13 @@ pub enum Note {
         /// For how many seconds on the world's own clock.
         seconds: f64,
     },
+    /// A service said how busy it is.
+    Load {
+        /// The service.
+        service: ServiceId,
+        /// How busy.
+        load: Load,
+    },
     /// Nodes came or went, or a quota changed.
     Changed,
     /// The world says that a round is over.
@@ -71,6 +79,11 @@ pub trait Policy: Send {
 
     /// When the policy wants to decide again, if nothing happens before.
     fn wake(&self, view: &View) -> Option<Time>;
+
+    /// Whether its plans may give a job less of a GPU than it asked for, beside others.
+    fn packs(&self) -> bool {
+        false
+    }
 
     /// What it remembers, for a restart or a replay.
     fn save(&self) -> Value;
@@ -161,12 +174,49 @@ pub trait Door {
     fn entered(&mut self, job: &Job, milli: u64);
     /// A running job gave them back.
     fn left(&mut self, job: &Job, milli: u64);
+    /// Whether somebody who was refused may be let in now, since this was last asked.
+    fn reopened(&mut self) -> bool {
+        false
+    }
 }
 
 /// Who may be considered at all. Asked after the order, so that quota goes by rank.
 pub trait Gate: Send {
     /// Open for one plan.
     fn open<'a>(&'a self, view: &View<'a>) -> Box<dyn Door + 'a>;
+
+    /// Running jobs that may not go on. They give way before anybody is considered, whoever may
+    /// want their GPUs, and wait to be let in again.
+    fn stops(&self, _view: &View) -> Vec<Stop> {
+        Vec::new()
+    }
+
+    /// Jobs that are over, whether they run or wait.
+    fn ends(&self, _view: &View) -> Vec<Stop> {
+        Vec::new()
+    }
+
+    /// Waiting jobs of one demand and one tenant are told apart by this number, if they may fare
+    /// differently. It must not change while a job waits.
+    fn class(&self, _job: &Job) -> u64 {
+        0
+    }
+
+    /// Learn. Says whether a decision is due.
+    fn observe(&mut self, _note: &Note, _view: &View) -> bool {
+        false
+    }
+
+    /// What it remembers.
+    fn save(&self) -> Value {
+        Value::Null
+    }
+
+    /// Remember what was saved. The jobs in the view are those of that time.
+    fn restore(&mut self, _saved: &Value, _view: &View) -> Result<(), String> {
+        Ok(())
+    }
+
     /// A copy.
     fn fork(&self) -> Box<dyn Gate>;
 }

@@ -46,6 +46,8 @@ enum Command {
     Recipes(commands::recipes::Recipes),
     /// List worlds, or show one: costs, failures, and rules of published simulators
     Worlds(commands::worlds::Worlds),
+    /// List the served models that come along, or print the file of one
+    Services(commands::services::Services),
     /// Describe, convert, generate and cut traces
     Trace(commands::trace::Trace),
     /// Measure how fast this build is, as ratios to a bare loop
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Command::Report(command) => command.run(),
         Command::Recipes(command) => command.run(),
         Command::Worlds(command) => command.run(),
+        Command::Services(command) => command.run(),
         Command::Trace(command) => command.run(),
         Command::Bench(arguments) => bench::run(&arguments),
     };

@@ -3,6 +3,7 @@
 
 use heeler_recipes::CardError;
 use heeler_sim::cluster::ClusterError;
+use heeler_sim::services::ServiceError;
 use heeler_sim::workload::{CutError, OptionError, TraceError, WriteError};
 use heeler_sim::world::WorldError;
 use std::fmt;
@@ -62,6 +63,9 @@ fn judge(error: &anyhow::Error) -> (u8, Option<&str>) {
         return (2, error.hint.as_deref());
     }
     if let Some(error) = error.downcast_ref::<ClusterError>() {
+        return (2, error.hint.as_deref());
+    }
+    if let Some(error) = error.downcast_ref::<ServiceError>() {
         return (2, error.hint.as_deref());
     }
     if error.is::<WorldError>() {

@@ -1,8 +1,8 @@
 //! The closed list of what can happen. Simulator and server stamp these and feed the engine.
 
-use crate::ids::{Generation, JobId, KindId, NodeId, TenantId};
+use crate::ids::{Generation, JobId, KindId, NodeId, ServiceId, TenantId};
 use crate::job::JobSpec;
-use crate::report::Report;
+use crate::report::{Load, Report};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
@@ -82,6 +82,13 @@ pub enum Event {
         kind: KindId,
         /// For how many seconds on the world's own clock.
         seconds: f64,
+    },
+    /// A service says how busy it is.
+    Load {
+        /// The service.
+        service: ServiceId,
+        /// How busy.
+        load: Load,
     },
     /// A node broke or was taken away. The world says of each job on it how that ended.
     NodeDown {

@@ -47,8 +47,16 @@ id!(
     TenantId(u16)
 );
 id!(
+    /// A served model: a group of jobs, its replicas, that answer requests together.
+    ServiceId(u16)
+);
+id!(
     /// A trained model or job type, the key of the measured pace tables.
     ModelId(u16)
+);
+id!(
+    /// A study: jobs that are trials of one question, of which only the best are worth finishing.
+    StudyId(u16)
 );
 id!(
     /// Counts the assignments of one job. An action or event of an older one is stale.

@@ -1,7 +1,7 @@
 //! A job as it is submitted.
 
 use crate::demand::Demand;
-use crate::ids::{JobId, ModelId, TenantId};
+use crate::ids::{JobId, ModelId, ServiceId, StudyId, TenantId};
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,15 @@ pub struct Deadline {
 pub struct Truth {
     /// Work until the job is done, in the job's own units.
     pub work: f64,
+}
+
+/// Which replica of a service a job is. It has no work of its own: it runs until its service ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Replica {
+    /// The service.
+    pub service: ServiceId,
+    /// Its number among the replicas; smaller ones are wanted first.
+    pub index: u32,
 }
 
 /// A job as submitted: what it asks for and what its owner said of it.
@@ -57,6 +66,35 @@ pub struct Extras {
     /// Units of work per second measured on each kind of GPU at the size asked for, by kind; empty
     /// where nothing was measured. Zero means that the job does not run there.
     pub rates: Vec<f64>,
+    /// Which replica of a service it is, if it is one.
+    pub replica: Option<Replica>,
+    /// The study it is a trial of. A trial counts its work in iterations and reports a score after
+    /// each.
+    #[serde(default)]
+    pub study: Option<StudyId>,
+    /// Seconds that it takes to start again, as far as its owner knows.
+    pub restart_s: Option<f64>,
+    /// What its owner says of its batch.
+    pub batch: Option<Batch>,
+}
+
+/// The examples that a job takes at a step, and what may be changed about that.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Batch {
+    /// Examples of a step that its owner asked for.
+    pub asked: u32,
+    /// Whether it may take more or fewer.
+    pub adapts: bool,
+    /// Examples of the step that its settings were made for; if it adapts, its work is counted in
+    /// such steps.
+    pub initial: u32,
+    /// The most examples of a step that it can make use of.
+    pub most: u32,
+    /// Examples that one GPU takes in one pass, fewest and most, by kind; more are taken in several
+    /// passes. Nothing stands for a kind it does not run on.
+    pub on_gpu: Vec<(u32, u32)>,
+    /// Examples per second measured on one GPU, by kind.
+    pub alone: Vec<f64>,
 }
 
 impl JobSpec {
@@ -93,6 +131,26 @@ impl JobSpec {
     /// Units of work per second measured on each kind of GPU; empty where nothing was measured.
     pub fn rates(&self) -> &[f64] {
         self.extras.as_ref().map_or(&[], |extras| &extras.rates)
+    }
+
+    /// Which replica of a service it is, if it is one.
+    pub fn replica(&self) -> Option<Replica> {
+        self.extras.as_ref()?.replica
+    }
+
+    /// The study it is a trial of.
+    pub fn study(&self) -> Option<StudyId> {
+        self.extras.as_ref()?.study
+    }
+
+    /// Seconds that it takes to start again, as far as its owner knows.
+    pub fn restart_s(&self) -> Option<f64> {
+        self.extras.as_ref().and_then(|extras| extras.restart_s)
+    }
+
+    /// What its owner says of its batch.
+    pub fn batch(&self) -> Option<&Batch> {
+        self.extras.as_ref().and_then(|extras| extras.batch.as_ref())
     }
 
     /// The same job with the truth attached, for the oracle. Only a simulator knows it.

@@ -60,6 +60,26 @@ pub struct Reservation {
     pub placement: Placement,
 }
 
+/// What a job with a deadline is told: by when it will have ended, or could have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Promise {
+    /// To whom.
+    pub job: JobId,
+    /// The last deadline it asked for.
+    pub asked: Time,
+    /// Renegotiated, where later than asked for; unknown where nobody can say how long it runs.
+    pub offered: Option<Time>,
+    /// Whether it is promised; otherwise it takes what is left over.
+    pub admitted: bool,
+}
+
+impl Promise {
+    /// What it is promised to end by.
+    pub fn by(&self) -> Option<Time> {
+        self.offered.filter(|_| self.admitted)
+    }
+}
+
 /// The wanted state of the cluster. It leaves whoever carries it out no choice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
@@ -69,10 +89,16 @@ pub struct Plan {
     pub run: Vec<Run>,
     /// Running jobs that should stop.
     pub stop: Vec<Stop>,
+    /// Jobs that are over, whether they run or wait: they do not come back, and those who follow
+    /// them may go on.
+    #[serde(default)]
+    pub end: Vec<Stop>,
     /// Verdicts on the waiting jobs that were looked at, in the order they were.
     pub wait: Vec<Wait>,
     /// GPUs promised to jobs that wait. They replace those of the last plan.
     pub reserve: Vec<Reservation>,
+    /// Answers to jobs with deadlines: new ones, and those that have changed.
+    pub promise: Vec<Promise>,
 }
 
 impl Plan {
@@ -82,8 +108,10 @@ impl Plan {
             scope: Scope::Changes,
             run: Vec::new(),
             stop: Vec::new(),
+            end: Vec::new(),
             wait: Vec::new(),
             reserve: Vec::new(),
+            promise: Vec::new(),
         }
     }
 
@@ -130,6 +158,13 @@ pub enum Action {
         job: JobId,
         /// The assignment to end.
         generation: Generation,
+        /// Why.
+        reason: Reason,
+    },
+    /// A job does not come back. If it still runs, a stop came first.
+    End {
+        /// The job.
+        job: JobId,
         /// Why.
         reason: Reason,
     },

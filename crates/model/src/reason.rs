@@ -66,6 +66,13 @@ pub enum Reason {
         /// The first of them.
         first: JobId,
     },
+    /// It is a replica that its service does not need at present.
+    NotNeeded {
+        /// Its number among the replicas, counted from zero.
+        replica: u32,
+        /// How many are needed.
+        wanted: u32,
+    },
     /// Decisions are taken at the end of a round.
     RoundNotOver {
         /// When that is.
@@ -84,6 +91,50 @@ pub enum Reason {
         target: u32,
         /// What it has had, thousandths.
         got: u32,
+    },
+    /// Its score is not among the best at the rung it has reached.
+    PausedAtRung {
+        /// After how many iterations the rung is.
+        rung: u32,
+        /// Its place among those who reached it, the best being first.
+        rank: u32,
+        /// How many reached it.
+        of: u32,
+        /// How many of them go on.
+        keeps: u32,
+    },
+    /// Trials of its study that were paused and are now among the best go on first.
+    AfterTrials {
+        /// How many.
+        trials: u32,
+        /// One of them.
+        first: JobId,
+    },
+    /// As many trials of its study run as may.
+    StudyFull {
+        /// How many that is.
+        workers: u32,
+    },
+    /// Its score was not among the best at the last rung it reached, and it does not go on.
+    StoppedAtRung {
+        /// After how many iterations the rung is.
+        rung: u32,
+        /// Its place among those who reached it, the best being first.
+        rank: u32,
+        /// How many reached it.
+        of: u32,
+    },
+    /// It has had as many iterations as a trial may have.
+    TrialComplete {
+        /// How many.
+        iterations: u32,
+    },
+    /// It takes turns with others on the nodes it has its place on.
+    TakesTurns {
+        /// How many others.
+        others: u32,
+        /// How long a turn is.
+        turn: Span,
     },
     /// Others come first, and the first of them blocks the queue.
     Behind {
@@ -108,6 +159,25 @@ pub enum Reason {
         /// The most that is free together.
         largest: u32,
     },
+    /// No kind of cell is ever large enough.
+    NoSuchCell {
+        /// GPUs it needs in cells of one kind.
+        need: u32,
+    },
+    /// Its tenant's cells that would do are used by jobs it may not displace.
+    CellsTaken {
+        /// Who owns the cells.
+        tenant: TenantId,
+        /// GPUs it needs.
+        need: u32,
+    },
+    /// Its tenant has cells that would do, but not on nodes that are up.
+    CellsBad {
+        /// Who owns the cells.
+        tenant: TenantId,
+        /// GPUs it needs.
+        need: u32,
+    },
     /// Starting now would delay a job that has a reservation.
     WouldDelay {
         /// That job.
@@ -116,6 +186,25 @@ pub enum Reason {
         starts: Time,
         /// By how much it would overlap.
         by: Span,
+    },
+    /// Its deadline is promised, and leases are reserved for it from some time on.
+    Leased {
+        /// When the first of them begins.
+        from: Time,
+        /// What it is promised to end by.
+        by: Time,
+    },
+    /// Its deadline could not be promised, so it takes what is left over.
+    DeadlineNotFeasible {
+        /// The last deadline it asked for.
+        asked: Time,
+        /// The earliest that could have been promised, where one could tell.
+        offered: Option<Time>,
+    },
+    /// It cannot end by its deadline any more, so it comes after all others.
+    DeadlineLost {
+        /// The last deadline it asked for.
+        asked: Time,
     },
     /// It is promised GPUs that are being cleared for it.
     Clearing {
@@ -142,17 +231,30 @@ impl Reason {
             Reason::TooLarge { .. }
             | Reason::NoSuchKind { .. }
             | Reason::NoSuchNode { .. }
+            | Reason::NoSuchCell { .. }
             | Reason::NeededJobFailed { .. }
+            | Reason::StoppedAtRung { .. }
+            | Reason::TrialComplete { .. }
             | Reason::Withdrawn => Tier::Never,
             Reason::OverLimit { .. }
             | Reason::AfterJobs { .. }
+            | Reason::NotNeeded { .. }
             | Reason::RoundNotOver { .. }
+            | Reason::PausedAtRung { .. }
+            | Reason::AfterTrials { .. }
+            | Reason::StudyFull { .. }
             | Reason::Protected { .. } => Tier::NotAllowed,
             Reason::ShareSpent { .. }
+            | Reason::TakesTurns { .. }
             | Reason::Behind { .. }
             | Reason::NotEnoughFree { .. }
             | Reason::Fragmented { .. }
+            | Reason::CellsTaken { .. }
+            | Reason::CellsBad { .. }
             | Reason::WouldDelay { .. }
+            | Reason::Leased { .. }
+            | Reason::DeadlineNotFeasible { .. }
+            | Reason::DeadlineLost { .. }
             | Reason::Clearing { .. }
             | Reason::BeingSaved
             | Reason::Displaced { .. }
@@ -160,22 +262,54 @@ impl Reason {
         }
     }
 
+    /// Whether a job that is stopped for this reason is stopped for what it has done itself, and
+    /// not for the sake of another.
+    pub const fn is_own_doing(&self) -> bool {
+        matches!(
+            self,
+            Reason::PausedAtRung { .. }
+                | Reason::StoppedAtRung { .. }
+                | Reason::TrialComplete { .. }
+        )
+    }
+
+    /// Whether the job waits for its own study alone, so that nobody else has to make room for it.
+    pub const fn is_within_study(&self) -> bool {
+        matches!(
+            self,
+            Reason::PausedAtRung { .. } | Reason::AfterTrials { .. } | Reason::StudyFull { .. }
+        )
+    }
+
     /// Its name in kebab case, as in JSON, metrics and documents.
     pub const fn name(&self) -> &'static str {
         match self {
+            Reason::NoSuchCell { .. } => "no-such-cell",
+            Reason::CellsTaken { .. } => "cells-taken",
+            Reason::CellsBad { .. } => "cells-bad",
             Reason::TooLarge { .. } => "too-large",
             Reason::NoSuchKind { .. } => "no-such-kind",
             Reason::NoSuchNode { .. } => "no-such-node",
             Reason::NeededJobFailed { .. } => "needed-job-failed",
             Reason::OverLimit { .. } => "over-limit",
             Reason::AfterJobs { .. } => "after-jobs",
+            Reason::NotNeeded { .. } => "not-needed",
             Reason::RoundNotOver { .. } => "round-not-over",
             Reason::Protected { .. } => "protected",
             Reason::ShareSpent { .. } => "share-spent",
+            Reason::PausedAtRung { .. } => "paused-at-rung",
+            Reason::AfterTrials { .. } => "after-trials",
+            Reason::StudyFull { .. } => "study-full",
+            Reason::StoppedAtRung { .. } => "stopped-at-rung",
+            Reason::TrialComplete { .. } => "trial-complete",
+            Reason::TakesTurns { .. } => "takes-turns",
             Reason::Behind { .. } => "behind",
             Reason::NotEnoughFree { .. } => "not-enough-free",
             Reason::Fragmented { .. } => "fragmented",
             Reason::WouldDelay { .. } => "would-delay",
+            Reason::Leased { .. } => "leased",
+            Reason::DeadlineNotFeasible { .. } => "deadline-not-feasible",
+            Reason::DeadlineLost { .. } => "deadline-lost",
             Reason::Clearing { .. } => "clearing",
             Reason::BeingSaved => "being-saved",
             Reason::Displaced { .. } => "displaced",

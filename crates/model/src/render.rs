@@ -55,10 +55,21 @@ fn never(reason: &Reason, names: &dyn Naming) -> Said {
             ),
             Some("ask for less beside each GPU".into()),
         ),
+        Reason::NoSuchCell { need } => (
+            format!("it needs {need} GPUs, and no cells of one kind have as many"),
+            Some("ask for fewer GPUs, or describe larger cells".into()),
+        ),
         Reason::NeededJobFailed { job } => (
             format!("job {} must finish first, and it failed or was cancelled", names.job(job)),
             Some("cancel this job, or submit both again".into()),
         ),
+        Reason::StoppedAtRung { rung, rank, of } => (
+            format!("it came {} of {of} trials after {}", place(rank), iterations(rung)),
+            Some("only the best of a study are trained further".into()),
+        ),
+        Reason::TrialComplete { iterations: count } => {
+            (format!("it has had all of its {}", iterations(count)), None)
+        }
         _ => ("its owner cancelled it".into(), None),
     }
 }
@@ -87,9 +98,61 @@ fn not_allowed(reason: &Reason, names: &dyn Naming) -> Said {
             format!("job {} holds a lease on GPUs it could use until {until}", names.job(holder)),
             None,
         ),
+        Reason::NotNeeded { replica, wanted } => (
+            format!(
+                "it is replica {} of a service whose load calls for {wanted} at present",
+                replica + 1
+            ),
+            Some("it starts by itself when the load grows".into()),
+        ),
         Reason::RoundNotOver { until } => {
             (format!("decisions are taken at the end of a round, next at {until}"), None)
         }
+        _ => in_study(reason, names),
+    }
+}
+
+/// What holds a trial back within its study.
+fn in_study(reason: &Reason, names: &dyn Naming) -> Said {
+    match *reason {
+        Reason::PausedAtRung { rung, rank, of, keeps } => (
+            format!(
+                "it is {} of {of} trials after {}, of which {} so far",
+                place(rank),
+                iterations(rung),
+                match keeps {
+                    0 => "none goes on".into(),
+                    1 => "the best goes on".into(),
+                    keeps => format!("the best {keeps} go on"),
+                }
+            ),
+            Some(
+                "it goes on from there if it is among them once more trials have come so far"
+                    .into(),
+            ),
+        ),
+        Reason::AfterTrials { trials: 1, first } => (
+            format!("trial {} of its study has done well and goes on first", names.job(first)),
+            None,
+        ),
+        Reason::AfterTrials { trials, first } => (
+            format!(
+                "{trials} trials of its study have done well and go on first, such as {}",
+                names.job(first)
+            ),
+            None,
+        ),
+        Reason::StudyFull { workers } => (
+            format!(
+                "{} of its study at a time",
+                if workers == 1 {
+                    "one trial runs".into()
+                } else {
+                    format!("{workers} trials run")
+                }
+            ),
+            Some("raise `workers` to run more of them side by side".into()),
+        ),
         _ => ("it may not run now".into(), None),
     }
 }
@@ -103,6 +166,13 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
                 decimal(got)
             ),
             Some("its turn comes again as they catch up".into()),
+        ),
+        Reason::TakesTurns { others, turn } => (
+            match others {
+                1 => format!("it takes turns of {turn} with one other job on its node"),
+                others => format!("it takes turns of {turn} with {others} other jobs on its node"),
+            },
+            Some("its turn comes within as many turns as there are others".into()),
         ),
         Reason::Behind { ahead, first } => (
             format!(
@@ -137,8 +207,60 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
             (format!("it was stopped so that job {} could run", names.job(by)), None)
         }
         Reason::Rearranged => ("it was stopped to run elsewhere or at another size".into(), None),
+        _ => promised(reason, names),
+    }
+}
+
+/// Deadlines and cells: what somebody was promised.
+fn promised(reason: &Reason, names: &dyn Naming) -> Said {
+    match *reason {
+        Reason::CellsTaken { tenant, need } => (
+            format!(
+                "it needs {need} GPUs, and the cells of tenant {} that would do are in use",
+                names.tenant(tenant)
+            ),
+            Some("with a priority below zero it could use what others leave idle".into()),
+        ),
+        Reason::CellsBad { tenant, need } => (
+            format!(
+                "it needs {need} GPUs, and tenant {} has such cells on nodes that are down only",
+                names.tenant(tenant)
+            ),
+            Some("with a priority below zero it could use what others leave idle".into()),
+        ),
+        Reason::Leased { from, by } => (
+            format!("its deadline is promised for {by}; leases are reserved for it from {from} on"),
+            Some("it may start earlier on GPUs that nobody has reserved".into()),
+        ),
+        Reason::DeadlineNotFeasible { asked, offered } => (
+            format!(
+                "its deadline at {asked} cannot be promised, and GPUs that are left over \
+                 go to others"
+            ),
+            offered.map(|offered| format!("the earliest that can be promised is {offered}")),
+        ),
+        Reason::DeadlineLost { asked } => (
+            format!("it cannot end by its deadline at {asked} any more, so it comes last"),
+            Some("without a deadline it would be served as best effort".into()),
+        ),
         _ => ("it is being saved so that another job can run".into(), None),
     }
+}
+
+/// A place in a ranking: `1st`, `22nd`, `13th`.
+fn place(rank: u32) -> String {
+    let ending = match (rank % 100, rank % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{rank}{ending}")
+}
+
+fn iterations(count: u32) -> String {
+    if count == 1 { "one iteration".into() } else { format!("{count} iterations") }
 }
 
 /// Thousandths as percent.

@@ -1,6 +1,7 @@
-//! What a running job says of itself. Everything in it was measured by the job, so a policy may
+//! What running jobs and services say of themselves. Everything here was measured, so a policy may
 //! look at all of it.
 
+use crate::time::Span;
 use serde::{Deserialize, Serialize};
 
 /// Something a running job measured.
@@ -36,15 +37,21 @@ pub enum Report {
         /// How good.
         value: f64,
     },
-    /// How busy a served model is, since it last said so.
-    Load {
-        /// Requests that came.
-        arrived: u64,
-        /// Requests that were answered too late or not at all.
-        late: u64,
-        /// Requests that wait now.
-        waiting: u64,
-        /// Thousandths of the time its replicas were busy.
-        busy_milli: u32,
-    },
+}
+
+/// How busy a service is, since it was last looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Load {
+    /// How long ago that was.
+    pub span: Span,
+    /// Requests that came.
+    pub arrived: u64,
+    /// Requests that were answered too late or not at all.
+    pub late: u64,
+    /// Requests that wait now.
+    pub waiting: u64,
+    /// Replicas that serve now.
+    pub replicas: u32,
+    /// Replicas that were busy, in the mean, thousandths.
+    pub busy_milli: u32,
 }

@@ -2,9 +2,17 @@
 //! says what it does and where it comes from.
 
 pub mod allocate;
+pub mod cells;
 pub mod gate;
+pub mod goodput;
+pub mod leases;
 pub mod order;
+pub mod packing;
 pub mod place;
 pub mod predict;
 pub mod resize;
+pub mod serve;
 pub mod shares;
+pub mod slices;
+pub mod tune;
+pub mod virtual_clusters;

@@ -1,9 +1,14 @@
 //! Cards: a recipe as a page of TOML. What it is, where it comes from, which parts it is made of,
 //! its knobs, what it claims and how it differs from its paper.
 
+use crate::cells::CellsCard;
 use crate::error::CardError;
+use crate::leases::LeasesCard;
 use crate::policy::PolicyCard;
 use crate::rounds::RoundsCard;
+use crate::serve::ServeCard;
+use crate::shapes::ShapesCard;
+use crate::slices::SlicesCard;
 use heeler_engine::Policy;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -21,7 +26,7 @@ pub(crate) trait Made {
 }
 
 /// The tables of which a card has one.
-const TABLES: [&str; 2] = ["policy", "rounds"];
+const TABLES: [&str; 6] = ["policy", "rounds", "leases", "slices", "cells", "shapes"];
 
 /// A recipe on a page.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -41,6 +46,21 @@ pub struct Card {
     /// What it is made of, if it shares out time in rounds.
     #[serde(default)]
     pub rounds: Option<RoundsCard>,
+    /// What it is made of, if it promises leases to jobs with deadlines.
+    #[serde(default)]
+    pub leases: Option<LeasesCard>,
+    /// What it is made of, if jobs take turns.
+    #[serde(default)]
+    pub slices: Option<SlicesCard>,
+    /// What it is made of, if tenants have virtual clusters of cells.
+    #[serde(default)]
+    pub cells: Option<CellsCard>,
+    /// What it is made of, if it gives every job so many GPUs of a kind, in rounds.
+    #[serde(default)]
+    pub shapes: Option<ShapesCard>,
+    /// How it serves models.
+    #[serde(default)]
+    pub serve: ServeCard,
     /// What can be set.
     #[serde(default)]
     pub knob: Vec<Knob>,
@@ -102,6 +122,10 @@ impl Card {
         let tables: [Option<&dyn Made>; TABLES.len()] = [
             self.policy.as_ref().map(|table| table as &dyn Made),
             self.rounds.as_ref().map(|table| table as &dyn Made),
+            self.leases.as_ref().map(|table| table as &dyn Made),
+            self.slices.as_ref().map(|table| table as &dyn Made),
+            self.cells.as_ref().map(|table| table as &dyn Made),
+            self.shapes.as_ref().map(|table| table as &dyn Made),
         ];
         let mut given = tables.into_iter().flatten();
         given.next().filter(|_| given.next().is_none())

@@ -1,14 +1,26 @@
 //! Recipes: published schedulers as cards, and the registry of those that are built in.
 
 mod card;
+mod cells;
 mod error;
+mod gates;
+mod leases;
 mod policy;
 mod quantity;
 mod registry;
 mod rounds;
+mod serve;
+mod shapes;
+mod slices;
 
 pub use card::{Card, Claim, Differs, Knob};
+pub use cells::{CellsCard, CellsFit};
 pub use error::CardError;
+pub use gates::{AshaCard, GateCard};
+pub use leases::{AdmitCard, LeasesCard};
 pub use policy::{OrderCard, PlaceCard, PolicyCard};
 pub use registry::{BuiltIn, all, find};
 pub use rounds::{RoundsCard, SharesCard};
+pub use serve::{BatchingCard, ServeCard};
+pub use shapes::{AllotCard, ShapesCard};
+pub use slices::{SeatingCard, SlicesCard};

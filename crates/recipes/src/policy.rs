@@ -2,12 +2,12 @@
 //! word that does not exist is refused with the list of those that do.
 
 use crate::card::Made;
+use crate::gates::GateCard;
 use crate::quantity::{GpuTime, Length, Promote};
 use heeler_engine::{
-    Allocate, Cadence, Fit, Gate, Order, Parts, Pick, Pipeline, Place, Policy, Predict, Preempt,
-    Resize,
+    Allocate, Cadence, Fit, Order, Parts, Pick, Pipeline, Place, Policy, Predict, Preempt, Resize,
 };
-use heeler_parts::{allocate, gate, order, place, predict, resize};
+use heeler_parts::{allocate, order, place, predict, resize};
 use order::{Served, Weigh};
 use place::Remainder;
 use serde::{Deserialize, Serialize};
@@ -125,17 +125,6 @@ pub enum PredictCard {
     },
 }
 
-/// Gates.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum GateCard {
-    /// Everybody may be considered.
-    #[default]
-    None,
-    /// Nobody beyond their tenant's quota.
-    WithinQuota,
-}
-
 /// Allocations.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -226,7 +215,7 @@ pub enum CadenceCard {
 }
 
 impl PredictCard {
-    fn build(&self) -> Box<dyn Predict> {
+    pub(crate) fn build(&self) -> Box<dyn Predict> {
         match *self {
             PredictCard::Oracle => Box::new(predict::Oracle),
             PredictCard::Declared => Box::new(predict::Declared),
@@ -234,13 +223,13 @@ impl PredictCard {
         }
     }
 
-    fn knows_the_truth(&self) -> bool {
+    pub(crate) fn knows_the_truth(&self) -> bool {
         !matches!(self, PredictCard::Declared)
     }
 }
 
 impl OrderCard {
-    fn build(&self) -> Box<dyn Order> {
+    pub(crate) fn build(&self) -> Box<dyn Order> {
         let spans = |limits: &[GpuTime]| limits.iter().map(|limit| limit.0).collect();
         let shortest = |weigh, predict: &PredictCard| {
             Box::new(order::Shortest { weigh, predict: predict.build() })
@@ -265,7 +254,7 @@ impl OrderCard {
         }
     }
 
-    fn predictor(&self) -> Option<&PredictCard> {
+    pub(crate) fn predictor(&self) -> Option<&PredictCard> {
         match self {
             OrderCard::Sjf { predict }
             | OrderCard::Srtf { predict }
@@ -314,10 +303,6 @@ impl PolicyCard {
 
 impl Made for PolicyCard {
     fn build(&self) -> Box<dyn Policy> {
-        let gate: Option<Box<dyn Gate>> = match self.gate {
-            GateCard::None => None,
-            GateCard::WithinQuota => Some(Box::new(gate::WithinQuota)),
-        };
         let allocate: Box<dyn Allocate> = match self.allocate {
             AllocateCard::AsAsked => Box::new(allocate::AsAsked),
             AllocateCard::Moldable => Box::new(allocate::Moldable),
@@ -335,7 +320,7 @@ impl Made for PolicyCard {
         let lease = self.lease.0;
         Box::new(Pipeline::new(Parts {
             order: self.order.build(),
-            gate,
+            gate: self.gate.build(),
             allocate,
             place: self.place.build(),
             resize,

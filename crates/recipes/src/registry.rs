@@ -38,6 +38,13 @@ pub fn all() -> &'static [BuiltIn] {
         "gavel",
         "gavel-fifo",
         "gavel-isolated",
+        "asha",
+        "clipper",
+        "mixed",
+        "chronus",
+        "gandiva",
+        "hived",
+        "sia",
     ];
     CARDS
 }

@@ -45,7 +45,8 @@ pub enum SharesCard {
 
 impl Made for RoundsCard {
     fn knows_the_truth(&self) -> bool {
-        matches!(self.shares, SharesCard::Best { objective: Objective::Makespan, .. })
+        let by_work = |objective| matches!(objective, Objective::Makespan | Objective::FinishTime);
+        matches!(self.shares, SharesCard::Best { objective, .. } if by_work(objective))
     }
 
     fn build(&self) -> Box<dyn Policy> {
@@ -53,7 +54,7 @@ impl Made for RoundsCard {
             SharesCard::Equal => Box::new(EqualShares),
             SharesCard::BestKindFirst => Box::new(BestKindFirst),
             SharesCard::Best { objective, kinds } => {
-                Box::new(Optimal { objective, kinds, predict: Box::new(Oracle) })
+                Box::new(Optimal::new(objective, kinds, Box::new(Oracle)))
             }
         };
         Box::new(RoundTarget::new(shares, self.round.0, self.reset.0, self.fill_idle))

@@ -76,6 +76,21 @@ fn llm() -> Golden {
     }
 }
 
+fn study() -> Golden {
+    let (shape, trials) = (Shape::Philly, 60);
+    let options =
+        GeneratorOptions { shape, jobs: 40, load: 1.2, seed: 24, trials, ..Default::default() };
+    Golden {
+        name: "study-100",
+        cluster: "1x8",
+        options,
+        costs_s: (0.0, 30.0),
+        quota: None,
+        slower: None,
+        bytes: include_bytes!("../../../traces/study-100.csv"),
+    }
+}
+
 impl Golden {
     fn cluster(&self) -> Cluster {
         cluster::parse(self.cluster).expect("a cluster")
@@ -184,7 +199,7 @@ fn writes_traces() -> bool {
 
 #[test]
 fn traces_are_what_the_generator_makes() {
-    for golden in [philly(), helios(), llm()] {
+    for golden in [philly(), helios(), llm(), study()] {
         golden.is_what_the_generator_makes();
     }
 }
@@ -197,6 +212,11 @@ fn philly_200() {
 #[test]
 fn helios_200() {
     insta::assert_snapshot!(helios().table());
+}
+
+#[test]
+fn study_100() {
+    insta::assert_snapshot!(study().table());
 }
 
 #[test]

@@ -5,14 +5,15 @@
 
 use heeler_engine::{Engine, Phase, State};
 use heeler_model::{
-    Cluster, Demand, JobId, JobSpec, KindSet, Milli, NodeId, RackId, Reach, Reason, Scope, Sizes,
-    Step, Tenant, Time, Truth,
+    Cluster, Deadline, Demand, JobId, JobSpec, KindId, KindSet, Milli, ModelId, NodeId, RackId,
+    Reach, Reason, Scope, Sizes, Step, StudyId, Tenant, Time, Truth,
 };
 use heeler_recipes::{Card, all};
 use heeler_sim::Simulation;
 use heeler_sim::metrics::write_jobs;
-use heeler_sim::workload::{TraceJob, Workload};
-use heeler_sim::world::{Cost, Costs, Failures, World};
+use heeler_sim::services::{self, ServiceSpec};
+use heeler_sim::workload::{Curve, Rising, TraceJob, Trial, Workload};
+use heeler_sim::world::{Cost, Costs, Failures, Mechanism, PairTable, Sharing, World};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,6 +34,10 @@ struct Made {
     /// It follows the job at this part of those before it, in 2⁻⁶⁴.
     follows: Option<u64>,
     skewed: bool,
+    /// It is a trial of a study and becomes so good in the end, in thousandths.
+    trial: Option<u32>,
+    /// Its deadline is so many times its length after its submission.
+    due: Option<u64>,
 }
 
 /// A cluster and a world to be made up.
@@ -43,6 +48,8 @@ struct Setting {
     quota: Option<u32>,
     costs_s: (u8, u8),
     breaks: bool,
+    /// Replicas of a service beside the jobs, GPUs of each, and their priority.
+    serves: Option<(u32, u32, i32)>,
     seed: u64,
 }
 
@@ -58,10 +65,11 @@ fn made() -> impl Strategy<Value = Made> {
             0u16..3,
             prop::option::weighted(0.1, any::<u64>()),
             any::<bool>(),
+            (prop::option::weighted(0.3, 0u32..1000), prop::option::weighted(0.3, 1u64..200)),
         ),
     )
         .prop_map(|((submit_s, length_s, gpus, elastic, share, kind), rest)| {
-            let (memory_mb, cpus, reach, tenant, follows, skewed) = rest;
+            let (memory_mb, cpus, reach, tenant, follows, skewed, (trial, due)) = rest;
             let share = if gpus == 1 { share } else { 1000 };
             Made {
                 submit_s,
@@ -76,6 +84,8 @@ fn made() -> impl Strategy<Value = Made> {
                 tenant,
                 follows,
                 skewed,
+                trial,
+                due,
             }
         })
 }
@@ -83,13 +93,16 @@ fn made() -> impl Strategy<Value = Made> {
 fn setting() -> impl Strategy<Value = Setting> {
     let nodes = prop::collection::vec((0u8..2, prop_oneof![Just(4u32), Just(8u32)], 0u32..3), 1..6);
     let limits = prop::option::weighted(0.3, 1u32..12);
-    (nodes, limits.clone(), limits, (0u8..3, 0u8..3), any::<bool>(), any::<u64>()).prop_map(
-        |(nodes, limit, quota, costs_s, breaks, seed)| Setting {
+    let serves = prop::option::weighted(0.3, (1u32..5, 1u32..3, 0i32..2));
+    let more = (any::<bool>(), serves);
+    (nodes, limits.clone(), limits, (0u8..3, 0u8..3), more, any::<u64>()).prop_map(
+        |(nodes, limit, quota, costs_s, (breaks, serves), seed)| Setting {
             nodes,
             limit,
             quota,
             costs_s,
             breaks,
+            serves,
             seed,
         },
     )
@@ -138,9 +151,34 @@ fn job(made: &Made, index: usize) -> TraceJob {
     let mut spec = JobSpec::new(demand).with_truth(truth);
     spec.tenant = heeler_model::TenantId(made.tenant);
     spec.skewed = made.skewed;
+    spec.model = ModelId(index as u16 % 3);
     spec.declared = Some(heeler_model::Span::from_secs(made.length_s * (1 + index as u64 % 3)));
     let submit = Time::from_secs(made.submit_s);
-    TraceJob { name: None, submit, spec, start_cost: None }
+    if let Some(times) = made.due {
+        let at = submit + heeler_model::Span::from_secs(made.length_s * times);
+        spec.extras_mut().deadlines = vec![Deadline { at, value: 1 }];
+    }
+    let mut job = TraceJob::new(submit, spec);
+    if let Some(limit) = made.trial {
+        job.spec = job.spec.with_truth(Truth { work: made.length_s as f64 });
+        job.spec.nominal_pace = 1e-6;
+        job.spec.extras_mut().study = Some(StudyId(made.tenant % 2));
+        let limit = f64::from(limit) / 1000.0;
+        let curve = Curve::Rising(Rising { limit, tau: 9.0, noise: 0.01, seed: index as u32 });
+        job.trial = Some(Box::new(Trial { study: made.tenant.to_string().into(), curve }));
+    }
+    job
+}
+
+/// Three models that slow each other down on GPUs that they share, one side more than the other,
+/// and two of them more than turns would.
+fn sharing() -> Sharing {
+    let mut table = PairTable::default();
+    for (model, neighbour, pace) in [(0, 1, 0.9), (1, 0, 0.6), (1, 2, 0.3), (2, 1, 0.4)] {
+        let (model, neighbour) = (ModelId(model), ModelId(neighbour));
+        table.insert(KindId(0), Mechanism::TimeSlice, model, neighbour, pace);
+    }
+    Sharing { table: Some(Arc::new(table)), unmeasured: 0.9, ..Sharing::default() }
 }
 
 fn simulation(text: &str, setting: &Setting, jobs: &[Made]) -> Simulation {
@@ -154,7 +192,8 @@ fn simulation(text: &str, setting: &Setting, jobs: &[Made]) -> Simulation {
         ..Costs::default()
     };
     let failures = Failures { mean_between_h: 0.1, mean_repair_h: 0.01 };
-    let world = World { costs, failures: setting.breaks.then_some(failures), ..World::default() };
+    let failures = setting.breaks.then_some(failures);
+    let world = World { costs, failures, sharing: sharing(), ..World::default() };
     let mut list: Vec<TraceJob> =
         jobs.iter().enumerate().map(|(index, made)| job(made, index)).collect();
     list.sort_by_key(|job| job.submit);
@@ -163,12 +202,32 @@ fn simulation(text: &str, setting: &Setting, jobs: &[Made]) -> Simulation {
     for (index, made) in sorted.iter().enumerate().skip(1) {
         if let Some(part) = made.follows {
             let first = (u128::from(part) * index as u128) >> 64;
-            list[index].spec.extras_mut().after = vec![JobId(first as u32)];
+            // Replicas are numbered among the jobs when their service begins.
+            let begun = sorted[first as usize].submit_s >= SERVICE_FROM_S;
+            let replicas = setting.serves.filter(|_| begun).map_or(0, |serves| serves.0);
+            list[index].spec.extras_mut().after = vec![JobId(first as u32 + replicas)];
         }
     }
     let cluster = Arc::new(cluster(setting));
     let engine = Engine::new(cluster.clone(), card.build(), world.rules, setting.seed);
+    let services: Vec<ServiceSpec> = setting.serves.map(service).into_iter().collect();
     Simulation::new(engine, world, cluster, Box::new(Workload::new(list)), setting.seed)
+        .with_services(&services)
+}
+
+/// When the service begins.
+const SERVICE_FROM_S: u64 = 7;
+
+/// A service for five minutes that is busy every other minute.
+fn service((replicas, gpus, priority): (u32, u32, i32)) -> ServiceSpec {
+    let text = format!(
+        "name = \"web\"\nreplicas = {replicas}\ngpus = {gpus}\npriority = {priority}\n\
+         from = \"{SERVICE_FROM_S} s\"\nuntil = \"307 s\"\nload-s = 3\n\
+         [traffic]\nrate-per-s = 40\nshape = {{ step-s = 60, factors = [0.1, 1.0] }}\n\
+         [model.batch]\ntarget-ms = 200\n\
+         latency = {{ linear = {{ fixed-ms = 50, per-request-ms = 5 }} }}\n"
+    );
+    services::parse(&text, "web.toml", &mut Cluster::uniform(1, 1)).expect("a service")
 }
 
 /// Everything that is claimed fits, counted anew from the jobs alone.
@@ -225,7 +284,8 @@ fn plans_well(engine: &Engine, settled: bool) -> Result<(), TestCaseError> {
         prop_assert!(!runs.contains(&wait.job), "job {} both runs and waits", wait.job);
     }
     for job in engine.state().jobs().iter().filter(|job| job.phase == Phase::Waiting) {
-        let known = verdicts.contains(&job.id) || runs.contains(&job.id);
+        let over = plan.end.iter().any(|end| end.job == job.id);
+        let known = verdicts.contains(&job.id) || runs.contains(&job.id) || over;
         prop_assert!(known, "job {} waits without a verdict", job.id);
     }
     for stop in &plan.stop {
@@ -247,8 +307,96 @@ fn plans_well(engine: &Engine, settled: bool) -> Result<(), TestCaseError> {
                 }
             };
         prop_assert_eq!(stops, 0, "with nothing changed, nobody stops");
+        prop_assert!(plan.end.is_empty(), "with nothing changed, nobody is over");
     }
     Ok(())
+}
+
+fn invariants_hold(
+    name: &str,
+    text: &str,
+    setting: &Setting,
+    jobs: &[Made],
+) -> Result<(), TestCaseError> {
+    let mut simulation = simulation(text, setting, jobs);
+    let mut moments = 0;
+    while simulation.advance(Time::MAX) {
+        moments += 1;
+        prop_assert!(moments < 20_000, "{name} does not come to an end");
+        // A recipe that decides in rounds may well want something else in between.
+        let by_event = !text.contains("round");
+        let fine = audit(simulation.engine().state())
+            .and_then(|()| plans_well(simulation.engine(), by_event));
+        prop_assert!(fine.is_ok(), "{name} at {}: {fine:?}", simulation.now());
+    }
+    Ok(())
+}
+
+fn everybody_finishes(
+    name: &str,
+    text: &str,
+    setting: &Setting,
+    jobs: &[Made],
+) -> Result<(), TestCaseError> {
+    let mut simulation = simulation(text, setting, jobs);
+    simulation.run();
+    for job in simulation.engine().state().jobs().iter() {
+        let told = |of: fn(&Reason) -> bool| job.noted.is_some_and(|noted| of(&noted.reason));
+        let never = told(|reason| reason.tier() == heeler_model::Tier::Never);
+        let over_limit = told(|reason| matches!(reason, Reason::OverLimit { .. }));
+        // A study is not at rest while one of its trials waits for something else.
+        let in_study = told(Reason::is_within_study);
+        prop_assert!(
+            never || over_limit || in_study || job.after > 0,
+            "{name}: job {} never ran: {:?}",
+            job.id,
+            job.noted
+        );
+    }
+    Ok(())
+}
+
+fn goes_on_when_restored(
+    name: &str,
+    text: &str,
+    setting: &Setting,
+    jobs: &[Made],
+    moments: usize,
+) -> Result<(), TestCaseError> {
+    let mut simulation = simulation(text, setting, jobs);
+    for _ in 0..moments {
+        simulation.advance(Time::MAX);
+    }
+    let mut other = simulation.fork();
+    other.restart(Card::read(text, "card").expect("a card").build());
+    simulation.run();
+    other.run();
+    let mut written = [Vec::new(), Vec::new()];
+    for (simulation, bytes) in [&simulation, &other].into_iter().zip(&mut written) {
+        write_jobs(simulation, bytes).expect("a vector takes everything");
+    }
+    let [first, second] = written.map(|b| String::from_utf8_lossy(&b).into_owned());
+    prop_assert_eq!(first, second, "{}", name);
+    Ok(())
+}
+
+/// Recipes with successive halving before them, in all its variants. A gate that counts (workers,
+/// quota) stands only before recipes in which the order stops nobody: where somebody gives way late
+/// in a plan, whoever is let in for that may make room only in the next.
+fn with_studies() -> Vec<(String, String)> {
+    let gates = [
+        ("fifo-easy", "{ asha = { eta = 2 } }"),
+        ("las", "{ asha = { eta = 2, leftover = 'resume' } }"),
+        ("elastic", "{ asha = { eta = 3, workers = 2, most = 40 } }"),
+        ("capacity", "{ all = ['within-quota', { asha = { variant = 'stop' } }] }"),
+        ("sjf", "{ all = [{ asha = { first = 2, workers = 1 } }, 'within-quota'] }"),
+    ];
+    let card = |(name, gate): (&str, &str)| {
+        let recipe = all().iter().find(|recipe| recipe.name == name).expect("a built-in card");
+        let text = recipe.text.replace("[policy]\n", &format!("[policy]\ngate = {gate}\n"));
+        (format!("{name} with {gate}"), text)
+    };
+    gates.map(card).into()
 }
 
 /// The bytes that a whole run writes.
@@ -269,17 +417,7 @@ proptest! {
         jobs in prop::collection::vec(made(), 1..30),
     ) {
         for recipe in all() {
-            let mut simulation = simulation(recipe.text, &setting, &jobs);
-            let mut moments = 0;
-            while simulation.advance(Time::MAX) {
-                moments += 1;
-                prop_assert!(moments < 20_000, "{} does not come to an end", recipe.name);
-                // A recipe that decides in rounds may well want something else in between.
-                let by_event = !recipe.text.contains("round");
-                let fine = audit(simulation.engine().state())
-                    .and_then(|()| plans_well(simulation.engine(), by_event));
-                prop_assert!(fine.is_ok(), "{} at {}: {fine:?}", recipe.name, simulation.now());
-            }
+            invariants_hold(recipe.name, recipe.text, &setting, &jobs)?;
         }
     }
 
@@ -290,19 +428,7 @@ proptest! {
     ) {
         setting.breaks = false;
         for recipe in all() {
-            let mut simulation = simulation(recipe.text, &setting, &jobs);
-            simulation.run();
-            let state = simulation.engine().state();
-            for job in state.jobs().iter() {
-                let never = job.noted.is_some_and(|n| n.reason.tier() == heeler_model::Tier::Never);
-                let over_limit = matches!(
-                    job.noted.map(|noted| noted.reason), Some(Reason::OverLimit { .. })
-                );
-                prop_assert!(
-                    never || over_limit || job.after > 0,
-                    "{}: job {} never ran: {:?}", recipe.name, job.id, job.noted
-                );
-            }
+            everybody_finishes(recipe.name, recipe.text, &setting, &jobs)?;
         }
     }
 }
@@ -334,20 +460,29 @@ proptest! {
         moments in 0usize..40,
     ) {
         for recipe in all() {
-            let mut simulation = simulation(recipe.text, &setting, &jobs);
-            for _ in 0..moments {
-                simulation.advance(Time::MAX);
-            }
-            let mut other = simulation.fork();
-            other.restart(Card::read(recipe.text, "card").expect("a card").build());
-            simulation.run();
-            other.run();
-            let mut written = [Vec::new(), Vec::new()];
-            for (simulation, bytes) in [&simulation, &other].into_iter().zip(&mut written) {
-                write_jobs(simulation, bytes).expect("a vector takes everything");
-            }
-            let [first, second] = written.map(|b| String::from_utf8_lossy(&b).into_owned());
-            prop_assert_eq!(first, second, "{}", recipe.name);
+            goes_on_when_restored(recipe.name, recipe.text, &setting, &jobs, moments)?;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 64, max_shrink_iters: 4000, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn studies_run_under_any_recipe(
+        mut setting in setting(),
+        jobs in prop::collection::vec(made(), 1..30),
+        moments in 0usize..80,
+    ) {
+        for (name, text) in with_studies() {
+            invariants_hold(&name, &text, &setting, &jobs)?;
+            goes_on_when_restored(&name, &text, &setting, &jobs, moments)?;
+        }
+        setting.breaks = false;
+        for (name, text) in with_studies() {
+            everybody_finishes(&name, &text, &setting, &jobs)?;
         }
     }
 }

@@ -3,20 +3,27 @@
 
 use crate::queue::Happening;
 use crate::record::Outcome;
+use crate::services::ReplicaChange;
 use crate::simulation::Simulation;
 use heeler_model::{
-    Action, Assignment, Event, Exit, Generation, JobId, NodeId, Reason, Span, Time, Transition,
+    Action, Assignment, Event, Exit, Generation, JobId, NodeId, Reason, Replica, Span, Time,
+    Transition,
 };
 
 impl Simulation {
     pub(crate) fn happen(&mut self, happening: Happening) {
         match happening {
             Happening::Finish(job, _) => self.finish(job),
+            Happening::Score(job, _) => self.report(job),
+            Happening::Turn(job, _) => self.turn(job),
             Happening::Saved(job) => {
                 let done = self.records[job].done;
                 self.release(job, Exit::Saved { done });
             }
             Happening::Break(node) => self.break_node(node),
+            Happening::Open(service) => self.open(service),
+            Happening::Look(service) => self.look(service),
+            Happening::Close(service) => self.close_service(service),
             Happening::Repair(node) => {
                 self.watch.node(&self.cluster, node, true);
                 self.engine.observe(self.now, Event::NodeUp { node });
@@ -28,17 +35,51 @@ impl Simulation {
         }
     }
 
-    fn finish(&mut self, job: JobId) {
+    pub(crate) fn finish(&mut self, job: JobId) {
         let now = self.now;
         let late = self.world.notice_late();
+        self.records[job].outcome = Outcome::Finished;
+        self.note_deadlines(job);
         let record = &mut self.records[job];
         record.useful_milli += record.useful_since_start(now.minus(late));
         record.done = record.work;
         record.ended = Some(now);
-        record.outcome = Outcome::Finished;
         self.watch.leaves(&mut self.records[job]);
         self.start_costs.remove(&job);
+        self.studies.leaves(job);
+        self.last_on.remove(&job);
+        self.trainees.remove(&job);
         self.release(job, Exit::Finished);
+    }
+
+    /// The recipe declared a job over. If it still runs, it was told to stop.
+    fn end(&mut self, job: JobId) {
+        let now = self.now;
+        let record = &mut self.records[job];
+        record.ended = Some(now);
+        record.outcome = Outcome::StoppedEarly;
+        if record.milli == 0 {
+            record.waited += now.since(record.held_since);
+            record.held_since = now;
+        }
+        self.watch.leaves(&mut self.records[job]);
+        self.start_costs.remove(&job);
+        self.studies.leaves(job);
+    }
+
+    /// What a job was promised, and what of its deadlines' value it gets if it ends now.
+    pub(crate) fn note_deadlines(&mut self, id: JobId) {
+        let job = self.engine.state().job(id);
+        let deadlines = job.spec.deadlines();
+        let most = deadlines.iter().map(|deadline| deadline.value).max().unwrap_or(0);
+        let finished = self.records[id].outcome == Outcome::Finished;
+        let kept = deadlines.iter().filter(|deadline| finished && self.now <= deadline.at);
+        let got = kept.map(|deadline| deadline.value).max().unwrap_or(0);
+        self.records[id].promised = job.promise.and_then(|promise| promise.by());
+        self.records[id].value_lost = match deadlines.is_empty() || most <= 0 {
+            true => 0.0,
+            false => (1.0 - got as f64 / most as f64) as f32,
+        };
     }
 
     /// A job's GPUs are free; tell the engine how its attempt ended.
@@ -51,8 +92,20 @@ impl Simulation {
         record.held_since = self.now;
         self.watch.frees(job, milli, self.now);
         self.running.retain(|other| *other != job);
+        if let Some(replica) = self.replica(job) {
+            let lost = matches!(exit, Exit::Lost { .. });
+            let change = if lost { ReplicaChange::Lost } else { ReplicaChange::Stopped };
+            self.replica_changed(replica, change);
+        }
         let generation = Generation(self.records[job].generation);
         self.engine.observe(self.now, Event::Stopped { job, generation, exit });
+        self.moves_out(job);
+    }
+
+    /// Which replica of a service a job is, if it is one.
+    fn replica(&self, job: JobId) -> Option<Replica> {
+        let is_one = self.records[job].serves;
+        is_one.then(|| self.engine.state().jobs().get(job)?.spec.replica()).flatten()
     }
 
     fn break_node(&mut self, node: NodeId) {
@@ -79,9 +132,11 @@ impl Simulation {
                 let each = seconds * 1e6 * record.pace;
                 if each > 0.0 { ((reached - record.safe) / each).floor() * each } else { 0.0 }
             });
+            // What was done at another pace before is counted already, and may be lost, too.
+            let new = kept - (record.done - record.safe);
             record.done = record.safe + kept;
             record.useful_milli +=
-                kept / record.pace.max(f64::MIN_POSITIVE) * f64::from(record.milli);
+                new / record.pace.max(f64::MIN_POSITIVE) * f64::from(record.milli);
             record.safe = record.done;
             record.losses += 1;
             let done = record.done;
@@ -95,21 +150,33 @@ impl Simulation {
                 self.start(job, generation, &assignment, transition);
             }
             Action::Stop { job, reason, .. } => self.stop(job, reason),
+            Action::End { job, .. } => self.end(job),
         }
     }
 
     fn start(&mut self, job: JobId, number: Generation, on: &Assignment, transition: Transition) {
+        if self.trainees.contains_key(&job) {
+            return self.start_training(job, number, on, transition);
+        }
         let now = self.now;
         let every_event = self.world.quirks.restart_all_at_every_event;
         let own = self.start_costs.get(&job).copied();
         let cost = match (transition, own) {
-            _ if every_event => Span::ZERO,
+            _ if every_event || self.records[job].serves => Span::ZERO,
             (Transition::Start, Some(own)) => own,
-            _ => self.world.costs.until_progress(transition, on.gpus()),
+            _ => self.world.costs.until_progress(transition, on, self.last_on.get(&job)),
         };
+        if self.world.costs.remember() {
+            self.last_on.insert(job, on.clone());
+        }
+        self.moves_in(job, on);
         let engine_job = self.engine.state().job(job);
-        let pace = self.world.pace.pace(&engine_job.spec, on, &self.cluster);
-        let assumed = engine_job.progress;
+        let (replica, assumed) = (engine_job.spec.replica(), engine_job.progress);
+        let pace = match replica {
+            // A replica has no work: time passes for it as it was declared.
+            Some(_) => 1.0,
+            None => self.pace_of(job, on),
+        };
         let record = &mut self.records[job];
         record.generation = number.0;
         record.stamp += 1;
@@ -123,11 +190,16 @@ impl Simulation {
         if self.world.quirks.whole_units_per_round_s.is_some() {
             // Work is handed out by the round; nothing is done meanwhile.
             record.pace = 0.0;
-        } else {
+        } else if !record.serves {
             let finish = record.finish() + self.world.notice_late();
             self.queue.push(finish, Happening::Finish(job, record.stamp));
+            self.studies.pauses(job, false);
+            self.expect_report(job);
         }
         self.watch.takes(job, on, now);
+        if let Some(replica) = replica {
+            self.replica_changed(replica, ReplicaChange::Began);
+        }
         if every_event {
             self.running.push(job);
         }
@@ -146,12 +218,15 @@ impl Simulation {
         let record = &mut self.records[job];
         match reason {
             Reason::Rearranged => record.moves += 1,
+            _ if reason.is_own_doing() => {}
             _ => record.preemptions += 1,
         }
+        // What a trial has done by the end of an iteration is safe.
+        let keeps_all = reason == Reason::Rearranged || reason.is_own_doing();
         let gpus = record.gpus;
-        let undone = match reason {
-            Reason::Rearranged => 0.0,
-            _ => self.world.costs.undo.of(gpus).micros() as f64 * record.pace,
+        let undone = match keeps_all || record.serves {
+            true => 0.0,
+            false => self.world.costs.undo.of(gpus).micros() as f64 * record.pace,
         };
         record.useful_milli += record.useful_since_start(now);
         let lost = undone / record.pace.max(f64::MIN_POSITIVE) * f64::from(record.milli);
@@ -162,13 +237,40 @@ impl Simulation {
         record.from = now;
         record.pace = 0.0;
         record.stamp += 1;
+        if matches!(reason, Reason::PausedAtRung { .. }) {
+            self.studies.pauses(job, true);
+        }
+        let record = &self.records[job];
         let done = record.done;
-        let save = self.world.costs.save.of(gpus);
+        // A replica drains by itself; it has nothing to save.
+        let save = if record.serves { Span::ZERO } else { self.world.costs.save.of(gpus) };
         if save.is_zero() {
             let generation = Generation(record.generation);
             self.answers.push(Event::Stopped { job, generation, exit: Exit::Saved { done } });
         } else {
             self.queue.push(now + save, Happening::Saved(job));
+        }
+    }
+
+    /// Every job without a lease that has run until now loses its cost of starting once more.
+    pub(crate) fn restart_unleased(&mut self) {
+        let now = self.now;
+        let goes_on = |job: &&heeler_engine::Job| {
+            job.is_running() && !job.is_leased(now) && self.records[job.id].held_since < now
+        };
+        let jobs: Vec<JobId> =
+            self.engine.state().jobs().iter().filter(goes_on).map(|job| job.id).collect();
+        for job in jobs {
+            let record = &mut self.records[job];
+            let waits = record.from.since(now);
+            record.useful_milli += record.useful_since_start(now);
+            record.done = record.done_at(now);
+            record.from = now + waits + self.world.costs.restore.of(record.gpus);
+            record.stamp += 1;
+            let (done, from, pace) = (record.done, record.from, record.pace);
+            self.queue.push(record.finish(), Happening::Finish(job, record.stamp));
+            let generation = Generation(record.generation);
+            self.engine.observe(now, Event::Progress { job, generation, done, from, pace });
         }
     }
 
@@ -190,6 +292,8 @@ impl Simulation {
             record.stamp += 1;
             let (done, from, pace) = (record.done, at, record.pace);
             self.queue.push(record.finish(), Happening::Finish(job, record.stamp));
+            self.expect_report(job);
+            let record = &self.records[job];
             let generation = Generation(record.generation);
             self.engine.observe(at, Event::Progress { job, generation, done, from, pace });
         }

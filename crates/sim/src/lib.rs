@@ -2,20 +2,28 @@
 
 mod act;
 pub mod cluster;
+mod fork;
+mod loans;
 pub mod metrics;
 mod names;
+mod neighbours;
 mod queue;
 mod record;
 pub mod report;
 mod rounds;
+pub mod services;
 mod simulation;
+mod study;
 pub mod suggest;
 mod timeline;
+mod training;
 mod watch;
 pub mod workload;
 pub mod world;
 
+pub use loans::Loan;
 pub use record::{Outcome, Record, Records};
 pub use simulation::Simulation;
+pub use study::{Best, StudyRecord};
 pub use timeline::{Bucket, Level, Timeline};
 pub use watch::Watch;

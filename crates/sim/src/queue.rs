@@ -1,7 +1,7 @@
 //! What will happen in the simulated world, earliest first. Order at one moment is fixed: what
 //! ends comes before what begins, then first scheduled, first served.
 
-use heeler_model::{JobId, NodeId, Time};
+use heeler_model::{JobId, NodeId, ServiceId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -10,12 +10,22 @@ use std::collections::BinaryHeap;
 pub(crate) enum Happening {
     /// A job has done its work, unless its stamp has changed since.
     Finish(JobId, u32),
+    /// An iteration of a trial is over, unless its stamp has changed since.
+    Score(JobId, u32),
+    /// A training job is at the end of an epoch or reports, unless its stamp has changed since.
+    Turn(JobId, u32),
     /// A job that was told to stop is saved.
     Saved(JobId),
     /// A node breaks.
     Break(NodeId),
     /// A node is repaired.
     Repair(NodeId),
+    /// A service ends.
+    Close(ServiceId),
+    /// A service begins.
+    Open(ServiceId),
+    /// The load of a service is looked at.
+    Look(ServiceId),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,10 +47,15 @@ impl Queue {
     /// Something will happen.
     pub(crate) fn push(&mut self, at: Time, what: Happening) {
         let class = match what {
-            Happening::Finish(..) => 0,
-            Happening::Saved(_) => 1,
-            Happening::Break(_) => 2,
-            Happening::Repair(_) => 3,
+            // The last iteration is reported before the job is done.
+            Happening::Score(..) => 0,
+            Happening::Finish(..) | Happening::Turn(..) => 1,
+            Happening::Saved(_) => 2,
+            Happening::Break(_) => 3,
+            Happening::Repair(_) => 4,
+            Happening::Close(_) => 5,
+            Happening::Open(_) => 6,
+            Happening::Look(_) => 7,
         };
         self.number += 1;
         self.heap.push(Reverse(Entry { at, class, number: self.number, what }));

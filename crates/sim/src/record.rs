@@ -14,8 +14,12 @@ pub enum Outcome {
     Unrunnable,
     /// A job it must follow never finished.
     Stranded,
+    /// The recipe declared it over: a trial that was not worth finishing.
+    StoppedEarly,
     /// The world gave it up after too many failed rounds.
     Dropped,
+    /// It was a replica of a service that has ended.
+    Served,
 }
 
 /// One job: as it was submitted, what it has done, and what became of it.
@@ -49,6 +53,10 @@ pub struct Record {
     pub contention: f64,
     /// When it should have ended.
     pub deadline: Option<Time>,
+    /// When it was promised to end.
+    pub promised: Option<Time>,
+    /// Part of what ending in time was worth that it did not get.
+    pub value_lost: f32,
     /// Time without any GPU.
     pub waited: Span,
     /// Run time if it were alone, at the size it asked for.
@@ -71,6 +79,8 @@ pub struct Record {
     pub tenant: TenantId,
     /// Its model.
     pub model: ModelId,
+    /// Whether it is a replica of a service, which is not counted among the jobs.
+    pub serves: bool,
     /// What became of it.
     pub outcome: Outcome,
 }

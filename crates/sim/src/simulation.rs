@@ -1,17 +1,22 @@
 //! The simulator: a thin loop that feeds the engine with what happens in a modelled world, in
 //! virtual time. Idle time costs nothing; a job costs a handful of events.
 
+use crate::loans::{Ledger, Loan};
 use crate::names::JobNames;
+use crate::neighbours::Neighbours;
 use crate::queue::{Happening, Queue};
 use crate::record::{Outcome, Record, Records};
 use crate::report::Occupancy;
 use crate::rounds::Rounds;
+use crate::services::Serving;
+use crate::study::Studies;
 use crate::timeline::{Level, Timeline};
+use crate::training::Trainee;
 use crate::watch::Watch;
 use crate::workload::{Arrivals, TraceJob};
 use crate::world::World;
 use heeler_engine::{Engine, Step};
-use heeler_model::{Cluster, Event, JobId, NodeId, Reason, Span, Tier, Time};
+use heeler_model::{Action, Assignment, Cluster, Event, JobId, NodeId, Reason, Span, Tier, Time};
 use heeler_recipes::Card;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,20 +35,30 @@ pub struct Simulation {
     pub(crate) records: Records,
     pub(crate) names: JobNames,
     pub(crate) watch: Watch,
+    pub(crate) ledger: Ledger,
     pub(crate) now: Time,
     pub(crate) rounds: Rounds,
     pub(crate) queue: Queue,
-    step: Step,
-    wake: Option<Time>,
+    pub(crate) studies: Studies,
+    pub(crate) step: Step,
+    pub(crate) wake: Option<Time>,
     pub(crate) seed: u64,
     /// Decisions in a row after which nothing ran and nothing was to come.
-    idle_moments: u32,
+    pub(crate) idle_moments: u32,
     /// Start costs of unfinished jobs that have their own.
     pub(crate) start_costs: BTreeMap<JobId, Span>,
+    /// Who shares GPUs with whom.
+    pub(crate) neighbours: Neighbours,
+    /// What jobs had last, in worlds where it matters.
+    pub(crate) last_on: BTreeMap<JobId, Assignment>,
     /// Running jobs, in worlds where every event concerns them.
     pub(crate) running: Vec<JobId>,
+    /// Services beside the jobs.
+    pub(crate) services: Vec<Serving>,
     /// Events that answer an action at the same moment.
     pub(crate) answers: Vec<Event>,
+    /// Unfinished jobs of which profiles were measured.
+    pub(crate) trainees: BTreeMap<JobId, Trainee>,
 }
 
 impl Simulation {
@@ -66,6 +81,7 @@ impl Simulation {
         let next = arrivals.next_job();
         Simulation {
             watch: Watch::new(&cluster),
+            ledger: Ledger::new(&cluster),
             rounds: Rounds::new(world.quirks.shuffled_kinds_seed),
             engine,
             world,
@@ -76,13 +92,18 @@ impl Simulation {
             names: JobNames::default(),
             now: Time::ZERO,
             queue,
+            studies: Studies::default(),
             step: Step::default(),
             wake: None,
             seed,
             idle_moments: 0,
             start_costs: BTreeMap::new(),
+            neighbours: Neighbours::default(),
+            last_on: BTreeMap::new(),
             running: Vec::new(),
+            services: Vec::new(),
             answers: Vec::new(),
+            trainees: BTreeMap::new(),
         }
     }
 
@@ -126,6 +147,7 @@ impl Simulation {
         self.advance_watched(until, every, look);
         if until < Time::MAX && until > self.now {
             self.watch.until(until);
+            self.ledger.until(until);
             self.now = until;
         }
     }
@@ -158,6 +180,7 @@ impl Simulation {
         }
         self.now = at;
         self.watch.until(at);
+        self.ledger.until(at);
         if self.world.quirks.restart_all_at_every_event {
             self.restart_all(at);
         }
@@ -175,6 +198,10 @@ impl Simulation {
             self.engine.observe(at, Event::Tick);
         }
         self.decide();
+        let every = self.world.quirks.restart_unleased_every_s.map(Span::from_secs_f64);
+        if every.is_some_and(|every| at.micros().is_multiple_of(every.micros().max(1))) {
+            self.restart_unleased();
+        }
         true
     }
 
@@ -185,16 +212,19 @@ impl Simulation {
         let stands_still = state.running() == 0 && !state.is_clearing();
         self.next.is_none()
             && stands_still
+            && !self.is_serving()
             && (state.waiting() == 0 || self.idle_moments > IDLE_MOMENTS_MAX)
     }
 
     fn count_idle(&mut self) {
-        let idle = self.next.is_none() && self.engine.state().running() == 0;
+        let idle = self.next.is_none() && self.engine.state().running() == 0 && !self.is_serving();
         self.idle_moments = if idle { self.idle_moments + 1 } else { 0 };
     }
 
     pub(crate) fn submit(&mut self, job: TraceJob) {
-        let spec = job.spec;
+        let mut spec = job.spec;
+        let profiles = self.world.profiles.as_ref();
+        let trains = profiles.is_some_and(|profiles| profiles.describe(&mut spec));
         let work = spec.truth_for_the_oracle().map_or(0.0, |truth| truth.work);
         let alone = Span::from_micros((work / spec.nominal_pace).round() as u64);
         let gpus = spec.demand.asked();
@@ -213,8 +243,14 @@ impl Simulation {
         };
         self.watch.joins(&mut record);
         let id = self.records.push(record);
+        if trains {
+            self.trainees.insert(id, Trainee::new(self.cluster.kinds.len()));
+        }
         if let Some(name) = job.name {
             self.names.push(id, &name);
+        }
+        if let (Some(trial), Some(study)) = (job.trial, spec.study()) {
+            self.studies.joins(id, study, *trial);
         }
         if let Some(cost) = job.start_cost {
             self.start_costs.insert(id, cost);
@@ -229,12 +265,15 @@ impl Simulation {
             if let Err(fault) = self.engine.decide_into(self.now, &mut step) {
                 panic!("seed {}, at {}: a plan cannot be: {fault}", self.seed, self.now);
             }
+            let over = step.actions.iter().any(|action| matches!(action, Action::End { .. }));
             for action in step.actions.drain(..) {
                 self.act(action);
             }
             self.wake = step.wake.filter(|_| !self.is_over());
             self.step = step;
-            if self.answers.is_empty() {
+            // Whoever followed a job that is over has its turn at the same moment.
+            let again = over && self.wake == Some(self.now);
+            if self.answers.is_empty() && !again {
                 break;
             }
             for answer in std::mem::take(&mut self.answers) {
@@ -246,11 +285,14 @@ impl Simulation {
         }
         let state = self.engine.state();
         self.watch.counts(state.waiting(), state.running());
+        self.ledger.note(state.tenants());
         self.count_idle();
     }
 
     /// Nothing happens any more: say what became of those who never ended.
     fn close(&mut self) {
+        let left: Vec<JobId> = self.engine.state().jobs().iter().map(|job| job.id).collect();
+        left.into_iter().for_each(|job| self.note_deadlines(job));
         for job in self.engine.state().jobs().iter() {
             let never = job.noted.is_some_and(|noted| noted.reason.tier() == Tier::Never);
             self.records[job.id].outcome = match job.noted.map(|noted| noted.reason) {
@@ -300,6 +342,11 @@ impl Simulation {
         self.watch.timeline()
     }
 
+    /// GPU time that tenants with a quota lent and borrowed.
+    pub fn loans(&self) -> Vec<Loan> {
+        self.ledger.loans(&self.cluster)
+    }
+
     /// Who ran where until now, if that was kept.
     pub fn occupancy(&self) -> Option<Occupancy> {
         self.watch.occupancy(self.now)
@@ -317,34 +364,19 @@ impl Simulation {
         self.names.get(job).map_or_else(|| job.to_string(), str::to_owned)
     }
 
-    /// A copy that goes on by itself.
-    pub fn fork(&self) -> Simulation {
-        Simulation {
-            engine: self.engine.fork(),
-            world: self.world.clone(),
-            cluster: self.cluster.clone(),
-            arrivals: self.arrivals.fork(),
-            next: self.next.clone(),
-            records: self.records.clone(),
-            names: self.names.clone(),
-            watch: self.watch.clone(),
-            rounds: self.rounds.clone(),
-            queue: self.queue.clone(),
-            step: Step::default(),
-            start_costs: self.start_costs.clone(),
-            running: self.running.clone(),
-            answers: self.answers.clone(),
-            ..*self
-        }
-    }
-
     /// The present values.
     pub fn level(&self) -> Level {
         self.watch.level()
     }
 }
 
-/// Whether a scheduled finish no longer holds.
+/// Whether a scheduled finish or report no longer holds.
 fn is_void(records: &Records, what: Happening) -> bool {
-    matches!(what, Happening::Finish(job, stamp) if records[job].stamp != stamp)
+    match what {
+        Happening::Finish(job, stamp)
+        | Happening::Turn(job, stamp)
+        | Happening::Score(job, stamp) => records[job].stamp != stamp,
+        Happening::Saved(_) | Happening::Break(_) | Happening::Repair(_) => false,
+        Happening::Open(_) | Happening::Look(_) | Happening::Close(_) => false,
+    }
 }

@@ -30,6 +30,10 @@ pub struct Watch {
     /// Microseconds of progress an equal share would have given so far, by size.
     equal_share: BTreeMap<u32, f64>,
     segments: Option<Segments>,
+    /// GPUs that several jobs are on.
+    shared: u64,
+    /// Microseconds of GPUs that several jobs were on.
+    shared_us: f64,
 }
 
 impl Watch {
@@ -45,6 +49,8 @@ impl Watch {
             contention: 0.0,
             equal_share: BTreeMap::new(),
             segments: None,
+            shared: 0,
+            shared_us: 0.0,
         }
     }
 
@@ -70,20 +76,28 @@ impl Watch {
                 *share += span * (self.gpus / (active * f64::from((*size).max(1)))).min(1.0);
             }
         }
+        self.shared_us += self.shared as f64 * span;
         self.timeline.add(now, &self.level);
         self.last = now;
     }
 
     pub(crate) fn joins(&mut self, record: &mut Record) {
-        self.active += 1;
-        record.contention = self.contention;
-        record.equal_share = *self.equal_share.entry(record.gpus).or_insert(0.0);
         if let Some(segments) = &mut self.segments {
             segments.tenants.push(record.tenant);
         }
+        if record.serves {
+            // A fair share is a job's part among jobs.
+            return;
+        }
+        self.active += 1;
+        record.contention = self.contention;
+        record.equal_share = *self.equal_share.entry(record.gpus).or_insert(0.0);
     }
 
     pub(crate) fn leaves(&mut self, record: &mut Record) {
+        if record.serves {
+            return;
+        }
         self.active -= 1;
         record.contention = self.contention - record.contention;
         record.equal_share = self.equal_share[&record.gpus] - record.equal_share;
@@ -112,6 +126,15 @@ impl Watch {
             true => self.level.there_milli += milli,
             false => self.level.there_milli -= milli,
         }
+    }
+
+    pub(crate) fn shares(&mut self, gpus: u64) {
+        self.shared = gpus;
+    }
+
+    /// Microseconds of GPUs that several jobs were on.
+    pub(crate) fn shared_us(&self) -> f64 {
+        self.shared_us
     }
 
     pub(crate) fn counts(&mut self, waiting: usize, running: usize) {

@@ -48,7 +48,7 @@ fn job(name: &str, submit_s: u64, gpus: u32, length_s: u64, tenant: u16) -> Trac
     let mut spec = JobSpec::new(Demand::gpus(gpus)).with_truth(truth);
     spec.tenant = TenantId(tenant);
     spec.declared = Some(Span::from_secs(length_s));
-    TraceJob { name: Some(name.into()), submit: Time::from_secs(submit_s), spec, start_cost: None }
+    TraceJob { name: Some(name.into()), ..TraceJob::new(Time::from_secs(submit_s), spec) }
 }
 
 /// A few jobs by hand, on one node.
@@ -130,6 +130,33 @@ fn assert_well_formed(page: &str) {
         }
     }
     assert!(open.is_empty(), "{open:?}");
+}
+
+/// Runs of a study, one of them without any.
+fn studies() -> String {
+    let mut cluster = Cluster::uniform(1, 8);
+    let options = GeneratorOptions { jobs: 5, trials: 20, gpus: 8, ..Default::default() };
+    let mut generator = Generator::new(&options).expect("the options are fine");
+    generator.add_tenants_to(&mut cluster);
+    let mut runs = vec![Run::of("none", &generated("fifo", 20, 1))];
+    for recipe in ["fifo", "asha"] {
+        let arrivals = Box::new(generator.clone());
+        let mut simulation = simulation(recipe, cluster.clone(), arrivals);
+        simulation.run();
+        runs.push(Run::of(recipe, &simulation));
+    }
+    page("Studies", runs)
+}
+
+#[test]
+fn studies_have_a_line_for_each_run_that_had_them() {
+    let page = studies();
+    assert_well_formed(&page);
+    let section = between(&page, "<h2>Studies</h2>", "</section>");
+    assert_eq!(section.len(), 1);
+    assert_eq!(section[0].matches("<polyline").count(), 2);
+    assert_eq!(between(section[0], "<tbody>", "</tbody>")[0].matches("<tr>").count(), 2);
+    assert!(!three_runs().contains("<h2>Studies</h2>"), "without studies nothing is said");
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Solvers, each behind a small function over its own vocabulary: nothing here knows jobs or
 //! clusters. Work is limited in steps, never in time, and every answer says whether it is optimal.
 
+pub mod choose;
+pub mod goodput;
 mod linear;
 mod sharing;
 
 pub use linear::{Answer, Linear, Status};
-pub use sharing::{Division, Row, Sharing};
+pub use sharing::{Division, Finish, Row, Sharing};

@@ -1,7 +1,10 @@
 //! Sharing out time: rows share columns, each column has so many places, and nobody can be in two
 //! places at once. The linear programmes of Gavel (Narayanan et al., OSDI 2020).
 
+mod finish;
+
 use crate::linear::{Answer, Linear, Status};
+pub use finish::Finish;
 
 /// Who shares.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,16 +63,22 @@ impl Sharing {
         Division { level: division.level * unit, ..division }
     }
 
-    fn max_min_scaled(&self) -> Division {
+    /// Shares that raise the least worth as far as it goes, whichever a solver comes to.
+    fn highest_level(&self) -> Answer {
         let level_at = self.rows.len() * self.places.len();
-        let mut first = self.programme(level_at + 1);
-        first.set_worth(level_at, 1.0);
+        let mut programme = self.programme(level_at + 1);
+        programme.set_worth(level_at, 1.0);
         for (index, row) in self.rows.iter().enumerate() {
             let mut terms = self.terms(index, row, -1.0);
             terms.push((level_at, 1.0));
-            first.at_most(terms, 0.0);
+            programme.at_most(terms, 0.0);
         }
-        let best = first.maximise(STEPS_MAX);
+        programme.maximise(STEPS_MAX)
+    }
+
+    fn max_min_scaled(&self) -> Division {
+        let level_at = self.rows.len() * self.places.len();
+        let best = self.highest_level();
         let level = best.worth;
         let mut second = self.programme(level_at);
         for (index, row) in self.rows.iter().enumerate() {

@@ -7,7 +7,7 @@ use heeler_recipes::Card;
 use heeler_sim::Simulation;
 use heeler_sim::metrics::Agreement;
 use heeler_sim::workload::{Options, read};
-use heeler_sim::world::WorldCard;
+use heeler_sim::world::{Profiles, WorldCard};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,7 +60,12 @@ impl Case<'_> {
             self.knobs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
         let card = Card::read_with(recipe.text, recipe.name, &knobs)
             .unwrap_or_else(|error| panic!("{error}"));
-        let world = WorldCard::find(self.world).expect("the world is built in").world();
+        let world_card = WorldCard::find(self.world).expect("the world is built in");
+        let mut world = world_card.world();
+        if let (Some(settings), Some(folder)) = (&world_card.training, &self.options.profiles) {
+            let profiles = Profiles::read(folder, settings, &trace.models, &cluster);
+            world.profiles = Some(Arc::new(profiles.unwrap_or_else(|error| panic!("{error}"))));
+        }
         let arrivals = Box::new(trace.workload);
         let mut simulation = Simulation::of_recipe(&card, world, Arc::new(cluster), arrivals, 0);
         simulation.run();

@@ -11,9 +11,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("engine", &["model"]),
     ("solve", &[]),
-    ("parts", &["model", "engine", "solve"]),
-    ("recipes", &["model", "engine", "parts", "solve"]),
-    ("sim", &["model", "engine", "parts", "recipes", "solve"]),
+    ("serve", &["model"]),
+    ("parts", &["model", "engine", "solve", "serve"]),
+    ("recipes", &["model", "engine", "parts", "solve", "serve"]),
+    ("sim", &["model", "engine", "parts", "recipes", "solve", "serve"]),
     ("server", &["model", "engine", "recipes"]),
     ("local", &["model", "engine"]),
     ("kube", &["model", "engine"]),
@@ -22,14 +23,16 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-const EVERYTHING: [&str; 10] =
-    ["model", "engine", "solve", "parts", "recipes", "sim", "server", "local", "kube", "slurm"];
+const EVERYTHING: [&str; 11] = [
+    "model", "engine", "solve", "serve", "parts", "recipes", "sim", "server", "local", "kube",
+    "slurm",
+];
 
 /// What a crate's tests may use of ours beyond what the crate uses.
 const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[("recipes", &["sim"])];
 
 /// The crates that decide: no clock, no input or output, no threads.
-pub(super) const PURE: [&str; 5] = ["model", "engine", "solve", "parts", "recipes"];
+pub(super) const PURE: [&str; 6] = ["model", "engine", "solve", "serve", "parts", "recipes"];
 
 /// What the pure crates may use of other people's.
 const FOREIGN: [&str; 6] = ["rand", "rand_xoshiro", "serde", "serde_json", "smallvec", "thiserror"];

@@ -1,10 +1,11 @@
-//! What tenants were lent beyond their quotas, and who may take it back.
+//! What a plan gives to tenants: within their limits, beyond their quotas, and who may take back
+//! what was lent.
 
 use super::queue::Rank;
 use super::walk::Walk;
 use crate::state::Job;
 use crate::traits::Want;
-use heeler_model::TenantId;
+use heeler_model::{Reason, TenantId};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -48,5 +49,31 @@ impl Walk<'_> {
         let need = want.milli();
         let tenant = job.spec.tenant;
         self.view.tenants().guarantor(tenant).is_some() && self.excess(tenant) + need <= 0
+    }
+
+    /// A tenant's limit holds under every recipe.
+    pub(super) fn within_limits(&self, job: &Job, milli: i64) -> Result<(), Reason> {
+        let tenants = self.view.tenants();
+        let used = |tenant| tenants.usage(tenant).milli as i64 + self.extra(tenant);
+        tenants.within_limits(job.spec.tenant, milli, used)
+    }
+
+    /// Book what this plan gives to a job's tenants, where somebody asks.
+    pub(super) fn count(&mut self, job: &Job, milli: i64) {
+        if self.pipe.tells_tenants_apart(self.view) {
+            for tenant in self.view.tenants().lineage(job.spec.tenant) {
+                *self.extra_milli.entry(tenant).or_default() += milli;
+            }
+        }
+    }
+
+    /// Forget what this plan gives to tenants.
+    pub(super) fn forget_counts(&mut self) {
+        self.extra_milli.clear();
+    }
+
+    /// What the plan has given to a tenant so far.
+    pub(super) fn extra(&self, tenant: TenantId) -> i64 {
+        self.extra_milli.get(&tenant).copied().unwrap_or(0)
     }
 }

@@ -5,6 +5,7 @@ mod backfill;
 mod behind;
 mod elastic;
 mod evict;
+mod halted;
 mod lent;
 mod memo;
 mod parts;
@@ -88,6 +89,7 @@ impl Pipeline {
             tenant: if by_tenant { job.spec.tenant } else { TenantId(0) },
             model: if by_model { job.spec.model } else { ModelId(0) },
             skewed: job.spec.skewed,
+            gate: self.parts.gate.as_ref().map_or(0, |gate| gate.class(job)),
         }
     }
 
@@ -234,6 +236,9 @@ impl Policy for Pipeline {
             predict.observe(note, view);
         }
         let moved = self.parts.order.observe(note, view);
+        if let Some(gate) = &mut self.parts.gate {
+            self.stirred |= gate.observe(note, view);
+        }
         match *note {
             Note::Joined(id) => {
                 self.seat(id, view);
@@ -271,7 +276,7 @@ impl Policy for Pipeline {
                 self.stirred = true;
             }
             Note::RoundOver { .. } => self.round_over = true,
-            Note::Reported { .. } | Note::Ran { .. } => {}
+            Note::Reported { .. } | Note::Ran { .. } | Note::Load { .. } => {}
             Note::Deciding => self.refresh(view),
             Note::Decided => self.decided(view),
         }
@@ -308,6 +313,7 @@ impl Policy for Pipeline {
     fn save(&self) -> Value {
         json!({
             "order": self.parts.order.save(),
+            "gate": self.parts.gate.as_ref().map(|gate| gate.save()),
             "predict": self.parts.predict.as_ref().map(|predict| predict.save()),
             "previous": self.previous,
             "next_round": self.next_round,
@@ -316,6 +322,9 @@ impl Policy for Pipeline {
 
     fn restore(&mut self, saved: &Value, view: &View) -> Result<(), String> {
         self.parts.order.restore(&saved["order"])?;
+        if let Some(gate) = &mut self.parts.gate {
+            gate.restore(&saved["gate"], view)?;
+        }
         if let Some(predict) = &mut self.parts.predict {
             predict.restore(&saved["predict"])?;
         }

@@ -61,6 +61,8 @@ pub(super) struct ClassKey {
     pub model: ModelId,
     /// Whether spreading hurts them.
     pub skewed: bool,
+    /// What else the gate tells apart.
+    pub gate: u64,
 }
 
 /// Running jobs whose order among themselves never changes by itself.

@@ -16,6 +16,7 @@ impl Walk<'_> {
             return false;
         }
         self.draft.back_to_start();
+        self.give_up_halted();
         for stop in &self.plan.stop {
             let job = state.job(stop.job);
             let placement = &job.assignment.as_ref().expect("a stopped job is placed").placement;
@@ -57,6 +58,7 @@ impl Walk<'_> {
         self.planned.clear();
         self.behind.take();
         self.forget_counts();
+        self.book_halted();
         let state = self.view.state();
         for stop in self.plan.stop.clone() {
             let job = state.job(stop.job);

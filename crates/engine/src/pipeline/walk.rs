@@ -11,7 +11,7 @@ use crate::fleet::{Draft, Grip};
 use crate::state::Job;
 use crate::traits::{Door, Want};
 use crate::view::View;
-use heeler_model::{JobId, Placement, Plan, Reason, Run, Span, TenantId, Tier, Time, Wait};
+use heeler_model::{JobId, Placement, Plan, Reason, Run, Span, Stop, TenantId, Tier, Time, Wait};
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, btree_set};
@@ -59,6 +59,8 @@ pub(super) struct Walk<'a> {
     pub(super) draft: Draft<'a>,
     pub(super) door: Option<Box<dyn Door + 'a>>,
     pub(super) plan: Plan,
+    /// Running jobs that the gate does not let go on.
+    pub(super) halted: Vec<Stop>,
     pub(super) calendar: Calendar,
     pub(super) slacks: Vec<Slack>,
     /// Jobs this plan has moved, stopped or started: where they would be now.
@@ -72,7 +74,7 @@ pub(super) struct Walk<'a> {
     /// Why a class is blocked, while every job needs a verdict.
     blocked: BTreeMap<usize, Reason>,
     /// What the plan gives to each tenant, where the order asks.
-    extra_milli: BTreeMap<TenantId, i64>,
+    pub(super) extra_milli: BTreeMap<TenantId, i64>,
     /// Candidates that were not allowed, until somebody of their tenant gives way.
     refused: Vec<Candidate>,
     first_blocked: Option<JobId>,
@@ -94,6 +96,7 @@ impl<'a> Walk<'a> {
             draft: view.state().draft(),
             door,
             plan: Plan::none(),
+            halted: Vec::new(),
             calendar: Calendar::default(),
             slacks: Vec::new(),
             planned: BTreeMap::new(),
@@ -110,6 +113,7 @@ impl<'a> Walk<'a> {
     }
 
     pub(super) fn plan(mut self) -> Plan {
+        self.halt();
         if self.pipe.queue.waiting() > 0 {
             self.walk();
         }
@@ -131,10 +135,11 @@ impl<'a> Walk<'a> {
             self.plan.wait.clear();
             self.walk();
         }
-        let nobody_waits = self.plan.wait.is_empty() && self.plan.stop.is_empty();
-        if self.pipe.parts.resize.is_some() && nobody_waits {
+        let nobody_waits = self.plan.wait.iter().all(|wait| wait.reason.is_within_study());
+        if self.pipe.parts.resize.is_some() && nobody_waits && self.plan.stop.is_empty() {
             self.grow();
         }
+        self.plan.stop.append(&mut self.halted);
         self.plan.reserve = self.calendar.into_reservations();
         self.plan
     }
@@ -167,7 +172,10 @@ impl<'a> Walk<'a> {
                 self.heap.push(Reverse((current, rank, source)));
                 continue;
             }
-            if !self.consider(job, rank, source) {
+            let goes_on = self.consider(job, rank, source);
+            if self.door.as_mut().is_some_and(|door| door.reopened()) {
+                self.ask_again();
+            } else if !goes_on {
                 break;
             }
         }
@@ -235,8 +243,13 @@ impl<'a> Walk<'a> {
     fn try_start(&mut self, job: &'a Job, rank: Rank) -> Outcome {
         let wants = self.pipe.parts.allocate.wants(job, self.view);
         let mut first_reason = None;
+        let mut barred = true;
         for want in &wants {
-            match self.try_want(job, want) {
+            // The door hears of everybody who has a turn, even if a limit then holds them back.
+            let milli = want.milli() as u64;
+            let allowed = self.door.as_mut().map_or(Ok(()), |door| door.ask(job, milli));
+            barred &= allowed.is_err();
+            match allowed.and_then(|()| self.try_want(job, want)) {
                 Ok(placement) => {
                     self.start(job, want, placement);
                     return Outcome::Started;
@@ -248,12 +261,13 @@ impl<'a> Walk<'a> {
         // No room can be made for one who may not enter, unless it is made within its own tenant.
         let refused = reason.tier() != Tier::Turn;
         let by_limit = wants.iter().all(|want| self.within_limits(job, want.milli()).is_err());
-        if (!refused || by_limit) && self.make_room(job, rank, &wants) {
+        let may_enter = !barred && (!refused || by_limit);
+        if may_enter && self.make_room(job, rank, &wants) {
             return Outcome::Started;
         }
         if let Fit::Backfill { depth } = self.pipe.parts.fit
             && self.calendar.len() < depth as usize
-            && (!refused || by_limit)
+            && may_enter
         {
             self.reserve(job, &wants);
         }
@@ -262,9 +276,6 @@ impl<'a> Walk<'a> {
 
     fn try_want(&mut self, job: &Job, want: &Want) -> Result<Placement, Reason> {
         self.within_limits(job, want.milli())?;
-        if let Some(door) = &mut self.door {
-            door.ask(job, want.milli() as u64)?;
-        }
         if let Some(placement) = self.promised(job, want) {
             Ok(placement)
         } else if self.calendar.is_empty() {
@@ -301,32 +312,6 @@ impl<'a> Walk<'a> {
         matches!(self.pipe.parts.fit, Fit::Backfill { .. })
             || self.pipe.parts.preempt != Preempt::Never
             || self.pipe.parts.resize.is_some()
-    }
-
-    /// A tenant's limit holds under every recipe.
-    pub(super) fn within_limits(&self, job: &Job, milli: i64) -> Result<(), Reason> {
-        let tenants = self.view.tenants();
-        let used = |tenant| tenants.usage(tenant).milli as i64 + self.extra(tenant);
-        tenants.within_limits(job.spec.tenant, milli, used)
-    }
-
-    /// Book what this plan gives to a job's tenants, where somebody asks.
-    pub(super) fn count(&mut self, job: &Job, milli: i64) {
-        if self.pipe.tells_tenants_apart(self.view) {
-            for tenant in self.view.tenants().lineage(job.spec.tenant) {
-                *self.extra_milli.entry(tenant).or_default() += milli;
-            }
-        }
-    }
-
-    /// Forget what this plan gives to tenants.
-    pub(super) fn forget_counts(&mut self) {
-        self.extra_milli.clear();
-    }
-
-    /// What the plan has given to a tenant so far.
-    pub(super) fn extra(&self, tenant: TenantId) -> i64 {
-        self.extra_milli.get(&tenant).copied().unwrap_or(0)
     }
 
     fn tenant_rank(&self, job: &Job) -> i64 {

@@ -1,6 +1,6 @@
 //! A job that is not done yet, as the engine knows it.
 
-use heeler_model::{Assignment, Generation, JobId, JobSpec, Reason, Span, Time};
+use heeler_model::{Assignment, Generation, JobId, JobSpec, Promise, Reason, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// Jobs with equal demands (of one tenant, if that matters) are one class.
@@ -41,6 +41,16 @@ impl Progress {
     pub fn done_at(&self, at: Time) -> f64 {
         self.done + self.pace * at.since(self.from).micros() as f64
     }
+}
+
+/// Why a job that was told to stop does not come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Leaving {
+    /// Its owner took it back.
+    Withdrawn,
+    /// The policy declared it over.
+    Over,
 }
 
 /// A reason a job was given, and for how long it has stood.
@@ -85,12 +95,15 @@ pub struct Job {
     pub started: Option<Time>,
     /// How often it was stopped for another job.
     pub preemptions: u32,
-    /// Whether its owner took it back while it was running.
-    pub leaving: bool,
+    /// Why it does not come back once it has stopped.
+    pub leaving: Option<Leaving>,
     /// Jobs it follows that are not done.
     pub after: u32,
     /// The latest reason it was given.
     pub noted: Option<Noted>,
+    /// What it was told of its deadline.
+    #[serde(default)]
+    pub promise: Option<Promise>,
 }
 
 impl Job {
@@ -109,9 +122,10 @@ impl Job {
             attained_milli: 0,
             started: None,
             preemptions: 0,
-            leaving: false,
+            leaving: None,
             after: 0,
             noted: None,
+            promise: None,
             spec,
         }
     }

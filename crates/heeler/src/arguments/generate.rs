@@ -29,6 +29,9 @@ pub(crate) struct GenerateArguments {
     /// Part of the jobs that wait for an earlier one
     #[arg(long, value_name = "0..1", default_value_t = 0.0)]
     dependencies: f64,
+    /// Trials of a study that are submitted first, beside the jobs; `--jobs 0` for the study alone
+    #[arg(long, value_name = "TRIALS", default_value_t = 0)]
+    pub(crate) study: usize,
 }
 
 impl GenerateArguments {
@@ -56,6 +59,7 @@ impl GenerateArguments {
             deadlines: self.deadlines,
             slack,
             dependencies: self.dependencies,
+            trials: self.study,
         }
     }
 }

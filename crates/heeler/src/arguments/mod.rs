@@ -3,6 +3,7 @@
 mod generate;
 mod reading;
 mod recipe;
+mod service;
 mod setting;
 mod world;
 

@@ -35,7 +35,10 @@ pub(crate) struct ReadingArguments {
     throughputs: Option<PathBuf>,
     /// Pollux and Sia: the folder of profiles
     #[arg(long, value_name = "FOLDER")]
-    profiles: Option<PathBuf>,
+    pub(crate) profiles: Option<PathBuf>,
+    /// Pollux and Sia: let jobs change their size and batch, where the world has measured that
+    #[arg(long)]
+    adaptive: bool,
     /// Lucid: a table of estimated run times by job
     #[arg(long, value_name = "FILE")]
     estimates: Option<PathBuf>,
@@ -80,6 +83,7 @@ impl ReadingArguments {
             startup: self.startup.clone(),
             throughputs: self.throughputs.clone(),
             profiles: self.profiles.clone(),
+            adaptive: self.adaptive,
             estimates: self.estimates.clone(),
             declared: self.declared.clone(),
             sample: self.sample.as_deref().map(sample).transpose()?,

@@ -2,6 +2,7 @@
 
 use super::generate::GenerateArguments;
 use super::reading::ReadingArguments;
+use super::service::find_services;
 use super::world::{WorldArguments, find_world};
 use super::{Choice, positive};
 use crate::mistake::Mistake;
@@ -9,8 +10,11 @@ use anyhow::Result;
 use clap::Args;
 use heeler_model::Cluster;
 use heeler_sim::Simulation;
-use heeler_sim::workload::{Arrivals, Cut, Generator, Shape, Trace, TraceJob, cut, describe};
-use heeler_sim::world::{PaceTable, World, WorldCard};
+use heeler_sim::services::ServiceSpec;
+use heeler_sim::workload::{
+    Arrivals, Cut, Generator, Shape, Trace, TraceJob, cut, describe, find_beside,
+};
+use heeler_sim::world::{PaceTable, PairTable, Profiles, World, WorldCard};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -37,6 +41,14 @@ pub(crate) struct SettingArguments {
     /// Measured rates: a CSV table with the columns model, kind, gpus, rate and perhaps nodes
     #[arg(long, value_name = "FILE")]
     rates: Option<PathBuf>,
+    /// Serve a model beside the jobs: a service that `heeler services` lists, or a .toml file; can
+    /// be given several times
+    #[arg(long, value_name = "SERVICE")]
+    service: Vec<String>,
+    /// Measured paces of jobs that share a GPU: a CSV table with the columns kind, model,
+    /// neighbour, pace and perhaps mechanism, share and neighbour_share
+    #[arg(long, value_name = "FILE")]
+    pairs: Option<PathBuf>,
     #[command(flatten)]
     world: WorldArguments,
     #[command(flatten)]
@@ -71,6 +83,7 @@ pub(crate) struct Setting {
     cluster: Cluster,
     world: WorldCard,
     source: Source,
+    services: Vec<ServiceSpec>,
 }
 
 /// The jobs, cluster and world of one simulation.
@@ -78,6 +91,7 @@ pub(crate) struct Scene {
     cluster: Arc<Cluster>,
     world: World,
     arrivals: Box<dyn Arrivals>,
+    services: Vec<ServiceSpec>,
     seed: u64,
 }
 
@@ -89,7 +103,12 @@ impl SettingArguments {
             (Some(path), _) => Source::Trace(self.read(path, &mut cluster)?),
             (None, shape) => Source::Shape(shape.unwrap_or_default()),
         };
-        Ok(Setting { arguments: self.clone(), cluster, world, source })
+        let services = find_services(&self.service, &mut cluster)?;
+        if !services.is_empty() && !world.quirks.can_serve() {
+            let message = format!("world `{}` has no place for services", world.name);
+            return Err(Mistake::new(message).hint("take --world plain or everyday").into());
+        }
+        Ok(Setting { arguments: self.clone(), cluster, world, source, services })
     }
 
     fn read(&self, path: &std::path::Path, cluster: &mut Cluster) -> Result<Trace> {
@@ -142,7 +161,21 @@ impl Setting {
         if let Some(path) = &self.arguments.rates {
             world.pace.table = Some(Arc::new(PaceTable::read(path, &models, &cluster)?));
         }
-        Ok(Scene { cluster: Arc::new(cluster), world, arrivals, seed })
+        if let Some(path) = self.arguments.pairs.as_ref().or(self.world.sharing.pairs.as_ref()) {
+            world.sharing.table = Some(Arc::new(PairTable::read(path, &models, &cluster)?));
+        }
+        if let (Some(settings), Some(folder)) = (&self.world.training, self.profiles()) {
+            let profiles = Profiles::read(&folder, settings, &models, &cluster)?;
+            world.profiles = Some(Arc::new(profiles));
+        }
+        let services = self.services.clone();
+        Ok(Scene { cluster: Arc::new(cluster), world, arrivals, services, seed })
+    }
+
+    /// The folder of profiles: the one given, or the one near the trace that its reader takes.
+    fn profiles(&self) -> Option<PathBuf> {
+        let given = self.arguments.reading.profiles.clone();
+        given.or_else(|| find_beside(self.arguments.trace.as_deref()?, "profiles"))
     }
 
     /// The trace with its submissions closer together or further apart, so that it is that load.
@@ -175,7 +208,12 @@ impl Setting {
             }
             Source::Shape(shape) => {
                 let (count, load) = (self.arguments.generated.jobs, load.unwrap_or(LOAD));
-                format!("{count} generated jobs like {shape} at load {load}")
+                let jobs = format!("{count} generated jobs like {shape} at load {load}");
+                match self.arguments.generated.study {
+                    0 => jobs,
+                    trials if count == 0 => format!("a study of {trials} trials"),
+                    trials => format!("a study of {trials} trials, {jobs}"),
+                }
             }
         };
         let (nodes, gpus) = (self.cluster.nodes.len(), self.cluster.gpus());
@@ -183,13 +221,14 @@ impl Setting {
             1 => format!("{} (one node, {gpus} GPUs)", self.arguments.cluster),
             _ => format!("{} ({nodes} nodes, {gpus} GPUs)", self.arguments.cluster),
         };
-        let facts = [
-            ("jobs", jobs),
-            ("cluster", cluster),
-            ("world", self.world.name.clone()),
-            ("seed", seed.to_string()),
-        ];
-        facts.map(|(name, value)| (name.to_string(), value)).into()
+        let mut facts = vec![("jobs", jobs), ("cluster", cluster)];
+        if !self.services.is_empty() {
+            let names: Vec<&str> = self.services.iter().map(|spec| &*spec.name).collect();
+            facts.push(("services", names.join(", ")));
+        }
+        facts.push(("world", self.world.name.clone()));
+        facts.push(("seed", seed.to_string()));
+        facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
     }
 }
 
@@ -197,7 +236,11 @@ impl Scene {
     /// A simulation of a recipe at time zero.
     pub(crate) fn simulate(&self, choice: &Choice) -> Simulation {
         let (cluster, arrivals) = (self.cluster.clone(), self.arrivals.fork());
-        Simulation::of_recipe(&choice.card, self.world.clone(), cluster, arrivals, self.seed)
+        let card = &choice.card;
+        let services: Vec<ServiceSpec> =
+            self.services.iter().map(|spec| spec.under(card)).collect();
+        Simulation::of_recipe(card, self.world.clone(), cluster, arrivals, self.seed)
+            .with_services(&services)
     }
 
     /// How many jobs there are.

@@ -5,6 +5,7 @@ use anyhow::Result;
 use clap::Args;
 use heeler_sim::suggest;
 use heeler_sim::world::WorldCard;
+use std::path::Path;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct WorldArguments {
@@ -26,5 +27,10 @@ pub(crate) fn find_world(name: &str) -> Result<WorldCard> {
     let text = std::fs::read_to_string(name).map_err(|error| {
         Mistake::new(format!("{name}: cannot be read: {error}")).hint("check the path")
     })?;
-    Ok(WorldCard::read(&text, name)?)
+    let mut card = WorldCard::read(&text, name)?;
+    // A table that a card names lies beside the card.
+    if let (Some(pairs), Some(folder)) = (&mut card.sharing.pairs, Path::new(name).parent()) {
+        *pairs = folder.join(&pairs);
+    }
+    Ok(card)
 }

@@ -3,13 +3,17 @@
 //! `docs/reference/speed.md`.
 
 mod bare;
+mod choose;
 mod clock;
 mod memory;
 mod million;
 mod overload;
 mod placements;
 mod report;
+mod serve;
 mod setup;
+mod shares;
+mod sia;
 mod waiting;
 
 use anyhow::{Result, bail};
@@ -54,6 +58,14 @@ enum Measure {
     Placements,
     /// Every recipe with more jobs than the cluster can serve.
     Overload,
+    /// Requests to served models, against one heap for all events.
+    Serve,
+    /// One configuration for each of a thousand jobs, against its linear relaxation.
+    Choose,
+    /// Fair shares of three kinds for a thousand jobs, against one linear programme.
+    Shares,
+    /// A decision of `sia` on 1,024 GPUs.
+    Sia,
 }
 
 impl Measure {
@@ -65,6 +77,10 @@ impl Measure {
             Measure::Memory => memory::measure(scope),
             Measure::Placements => placements::measure(scope),
             Measure::Overload => overload::measure(scope),
+            Measure::Serve => serve::measure(scope),
+            Measure::Choose => choose::measure(scope),
+            Measure::Shares => shares::measure(scope),
+            Measure::Sia => sia::measure(scope),
         }
     }
 }

@@ -25,11 +25,10 @@ const KUBERNETES_PER_S: f64 = 810.0;
 pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
     let jobs = scope.of(JOBS);
     let cluster = Arc::new(Cluster::uniform(NODES, GPUS_PER_NODE));
-    let job = |number: usize| TraceJob {
-        name: None,
-        submit: Time::ZERO + Span::from_micros(number as u64 * GAP.micros()),
-        spec: JobSpec::new(Demand::gpus(1)).with_truth(Truth { work: RUN.micros() as f64 }),
-        start_cost: None,
+    let job = |number: usize| {
+        let submit = Time::ZERO + Span::from_micros(number as u64 * GAP.micros());
+        let truth = Truth { work: RUN.micros() as f64 };
+        TraceJob::new(submit, JobSpec::new(Demand::gpus(1)).with_truth(truth))
     };
     let workload = Workload::new((0..jobs).map(job).collect());
     let card = setup::recipe("fifo")?;

@@ -18,6 +18,8 @@ pub(super) struct Figure {
     pub(super) peer: Option<&'static str>,
     /// What the ratio, or the value where there is no ratio, may be at most.
     pub(super) target: Option<f64>,
+    /// What the value has to be at least.
+    pub(super) floor: Option<f64>,
     /// Whether it is.
     pub(super) verdict: Option<Verdict>,
 }
@@ -35,7 +37,8 @@ pub(super) enum Verdict {
 impl Figure {
     /// A value without a peer and without a target.
     pub(super) fn new(measure: String, value: f64, unit: &'static str) -> Figure {
-        Figure { measure, value, unit, ratio: None, peer: None, target: None, verdict: None }
+        let (ratio, peer, target, floor, verdict) = (None, None, None, None, None);
+        Figure { measure, value, unit, ratio, peer, target, floor, verdict }
     }
 
     /// The same, as a multiple of a peer.
@@ -50,6 +53,12 @@ impl Figure {
         Figure { target: Some(target), verdict: Some(verdict), ..self }
     }
 
+    /// The same, with a target that the value has to reach.
+    pub(super) fn at_least(self, floor: f64) -> Figure {
+        let verdict = if self.value >= floor { Verdict::Ok } else { Verdict::Over };
+        Figure { floor: Some(floor), verdict: Some(verdict), ..self }
+    }
+
     /// Whether it misses its target.
     pub(super) fn is_over(&self) -> bool {
         self.verdict == Some(Verdict::Over)
@@ -57,10 +66,11 @@ impl Figure {
 
     fn cells(&self) -> [String; 6] {
         let none = || "-".to_owned();
-        let target = match (self.target, self.ratio) {
-            (Some(target), Some(_)) => format!("≤ {target}×"),
-            (Some(target), None) => format!("≤ {target} {}", self.unit),
-            (None, _) => none(),
+        let target = match (self.target, self.floor, self.ratio) {
+            (Some(target), _, Some(_)) => format!("≤ {target}×"),
+            (Some(target), _, None) => format!("≤ {target} {}", self.unit),
+            (None, Some(floor), _) => format!("≥ {} {}", short(floor), self.unit),
+            (None, None, _) => none(),
         };
         let verdict = match self.verdict {
             Some(Verdict::Ok) => "ok".to_owned(),
@@ -133,6 +143,8 @@ mod tests {
         assert!(!value().against("y", 2.0).at_most(3.0).is_over());
         assert!(value().against("y", 6.0).at_most(5.5).is_over());
         assert!(!value().against("y", 6.0).is_over());
+        assert!(!value().against("y", 6.0).at_least(5.0).is_over());
+        assert!(value().against("y", 6.0).at_least(5.1).is_over());
     }
 
     #[test]

@@ -134,6 +134,7 @@ impl Driver {
                     Action::Start { job, generation, .. } => {
                         self.started.push_back((job, generation));
                     }
+                    Action::End { .. } => {}
                     Action::Stop { job, generation, .. } => {
                         let done = self.engine.state().job(job).progress.done;
                         let exit = Exit::Saved { done };

@@ -212,6 +212,7 @@ struct Line {
     restarts_per_job: Interval,
     lost_gpu_hours: Interval,
     deadlines_missed: Interval,
+    deadline_value_lost: Interval,
     finished: Interval,
     /// Mean completion time relative to the first recipe, run by run.
     relative: Interval,
@@ -239,6 +240,7 @@ fn at_load(plan: &Plan, results: &Results, load: usize) -> AtLoad {
             restarts_per_job: over(|summary| summary.restarts.per_job),
             lost_gpu_hours: over(|summary| summary.gpu_hours.lost),
             deadlines_missed: over(|summary| summary.deadlines.missed as f64),
+            deadline_value_lost: over(|summary| summary.deadlines.value_lost),
             finished: over(|summary| summary.jobs.finished as f64),
             relative: Interval::of(&ratios),
             summaries: summaries.clone(),
@@ -291,9 +293,18 @@ fn table(seen: &AtLoad, first: &str) -> String {
         "restarts>",
         "lost GPU-h>",
     ];
+    // Where each job has one deadline, counting by value says nothing new.
+    let lost = |s: &Summary| s.deadlines.value_lost > s.deadlines.missed as f64;
+    let by_value = seen.recipes.iter().any(|line| line.summaries.iter().any(lost));
     if deadlines {
         columns.push("missed>");
     }
+    if by_value {
+        columns.push("by value>");
+    }
+    let names = services(seen);
+    let served: Vec<String> = names.iter().map(|name| format!("{name} in time>")).collect();
+    columns.extend(served.iter().map(String::as_str));
     columns.push(&relative);
     let mut table = show::Table::new(&columns);
     for line in &seen.recipes {
@@ -313,10 +324,25 @@ fn table(seen: &AtLoad, first: &str) -> String {
         if deadlines {
             row.push(show::decimal(line.deadlines_missed.mean));
         }
+        if by_value {
+            row.push(show::decimal(line.deadline_value_lost.mean));
+        }
+        for index in 0..names.len() {
+            let parts = line.summaries.iter().map(|summary| summary.services[index].attainment);
+            let parts: Vec<f64> = parts.collect();
+            row.push(interval(&Interval::of(&parts), show::percent));
+        }
         row.push(interval(&line.relative, |value| format!("{value:.3}")));
         table.row(row);
     }
     table.text()
+}
+
+/// Names of the services that ran beside the jobs.
+fn services(seen: &AtLoad) -> Vec<String> {
+    let first = seen.recipes.first().and_then(|line| line.summaries.first());
+    let services = first.map(|summary| summary.services.as_slice()).unwrap_or_default();
+    services.iter().map(|service| service.name.clone()).collect()
 }
 
 /// A mean and how far it may be off, in percent of it.
@@ -337,7 +363,7 @@ fn write_runs(out: &mut dyn Write, plan: &Plan, results: &Results) -> std::io::R
         "recipe,load,seed,jobs,finished,completion_mean_s,completion_p50_s,completion_p95_s,\
          completion_p99_s,waiting_mean_s,waiting_p99_s,makespan_s,utilisation,unfair,\
          worst_finish_time,preemptions,moves,losses,useful_gpu_hours,lost_gpu_hours,\
-         idle_gpu_hours,deadlines_missed"
+         idle_gpu_hours,deadlines_missed,deadline_value_lost"
     )?;
     for (load, by_choice) in plan.loads.iter().zip(&results.summaries) {
         for (choice, summaries) in plan.choices.iter().zip(by_choice) {
@@ -353,7 +379,7 @@ fn write_runs(out: &mut dyn Write, plan: &Plan, results: &Results) -> std::io::R
                 write!(out, "{},{},{},", s.utilisation, fair.unfair, fair.ratio.max)?;
                 write!(out, "{},{},{},", again.preemptions, again.moves, again.losses)?;
                 write!(out, "{},{},{},", hours.useful, hours.lost, hours.idle)?;
-                writeln!(out, "{}", s.deadlines.missed)?;
+                writeln!(out, "{},{}", s.deadlines.missed, s.deadlines.value_lost)?;
             }
         }
     }

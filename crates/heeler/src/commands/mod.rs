@@ -5,6 +5,7 @@ pub(crate) mod demo;
 mod describe;
 pub(crate) mod recipes;
 pub(crate) mod report;
+pub(crate) mod services;
 pub(crate) mod sim;
 pub(crate) mod trace;
 mod verdict;

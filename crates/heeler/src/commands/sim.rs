@@ -144,8 +144,11 @@ fn flatten(name: &str, value: &serde_json::Value, text: &mut String) {
             }
         }
         serde_json::Value::Array(groups) => {
+            // What has no name, such as a course over time, is no metric.
             for group in groups {
-                flatten(&below(group["name"].as_str().unwrap_or_default()), group, text);
+                if let Some(name) = group["name"].as_str() {
+                    flatten(&below(name), group, text);
+                }
             }
         }
         number => {

@@ -4,7 +4,7 @@ use heeler_engine::{Noted, Verdict};
 use heeler_model::{
     Assignment, JobId, KindId, KindSet, Naming, Reason, Reservation, TenantId, Time, render,
 };
-use heeler_sim::Simulation;
+use heeler_sim::{Outcome, Simulation};
 use serde::Serialize;
 
 /// Everything there is to say about one job.
@@ -20,6 +20,9 @@ pub(super) struct Answer {
     /// What the job was told at decisions so far.
     pub(super) noted: Option<NotedText>,
     pub(super) reserved: Option<Reserved>,
+    /// What it was told of its deadline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) deadline: Option<Told>,
     /// When it starts and ends if the simulation goes on.
     pub(super) starts_s: Option<f64>,
     pub(super) ends_s: Option<f64>,
@@ -41,6 +44,38 @@ pub(super) struct Reserved {
     pub(super) from_s: f64,
     pub(super) until_s: f64,
     pub(super) on: String,
+}
+
+/// What a job was told of its deadline.
+#[derive(Serialize)]
+pub(super) struct Told {
+    pub(super) asked_s: f64,
+    pub(super) offered_s: Option<f64>,
+    pub(super) admitted: bool,
+}
+
+/// What a job was told of its deadline, while it is not done.
+pub(super) fn deadline(simulation: &Simulation, job: JobId) -> Option<Told> {
+    let promise = simulation.engine().state().jobs().get(job)?.promise?;
+    let (asked_s, admitted) = (promise.asked.secs_f64(), promise.admitted);
+    Some(Told { asked_s, offered_s: promise.offered.map(Time::secs_f64), admitted })
+}
+
+impl Told {
+    fn text(&self) -> String {
+        let at = |seconds: f64| Time::from_secs_f64(seconds).to_string();
+        let asked = at(self.asked_s);
+        match (self.admitted, self.offered_s) {
+            (true, Some(offered)) if offered > self.asked_s => {
+                format!("asked for {asked}, promised for {}", at(offered))
+            }
+            (true, offered) => format!("promised for {}", at(offered.unwrap_or(self.asked_s))),
+            (false, Some(offered)) => {
+                format!("asked for {asked}, refused; {} could be promised", at(offered))
+            }
+            (false, None) => format!("asked for {asked}, refused; nothing could be promised"),
+        }
+    }
 }
 
 /// What another request would have come to.
@@ -76,7 +111,11 @@ pub(super) fn said(
         Verdict::Done => {
             let record = &simulation.records()[job];
             let ended = record.ended.map_or(String::new(), |ended| format!(" since {ended}"));
-            (None, None, plain("done", format!("it is done{ended}")))
+            let how = match record.outcome {
+                Outcome::StoppedEarly => "it was stopped early and is over",
+                _ => "it is done",
+            };
+            (None, None, plain("done", format!("{how}{ended}")))
         }
         Verdict::Running { since, on } => {
             let sentence = format!("it runs on {} since {since}", place(simulation, on));
@@ -171,6 +210,9 @@ impl Answer {
         }
         if let Some(reserved) = &self.reserved {
             line("reserved", &format!("{} from {} on", reserved.on, at(reserved.from_s)));
+        }
+        if let Some(told) = &self.deadline {
+            line("deadline", &told.text());
         }
         if let Some(starts) = self.starts_s {
             let wait = Time::from_secs_f64(starts).since(Time::from_secs_f64(self.at_s));

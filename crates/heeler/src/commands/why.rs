@@ -1,6 +1,6 @@
 //! `heeler why`: ask a simulated cluster about a job at some time.
 
-use super::verdict::{Answer, Names, WhatIf, said};
+use super::verdict::{Answer, Names, WhatIf, deadline, said};
 use crate::arguments::{DrawArguments, RecipeArguments, SettingArguments, pair, time};
 use crate::mistake::Mistake;
 use crate::show;
@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Args;
 use heeler_engine::{Edit, Verdict};
 use heeler_model::{JobId, KindId, KindSet, Reason, Time, render};
-use heeler_sim::{Record, Simulation, suggest};
+use heeler_sim::{Outcome, Record, Simulation, suggest};
 use serde::Serialize;
 
 const EXAMPLES: &str = "\
@@ -113,6 +113,7 @@ impl Why {
             said,
             noted,
             reserved,
+            deadline: deadline(simulation, job),
             starts_s: starts.map(Time::secs_f64),
             ends_s: later.ended.map(Time::secs_f64),
             would_start_with: smaller(simulation, job),
@@ -233,7 +234,9 @@ fn simulation_start(simulation: &Simulation, job: JobId) -> Option<Time> {
             return None;
         }
     }
-    Some(ahead.now())
+    // A trial may be over without running again.
+    let over = ahead.records()[job].outcome == Outcome::StoppedEarly;
+    (!over).then_some(ahead.now())
 }
 
 /// The most GPUs with which a waiting job would start now: halved until it does.

@@ -2,7 +2,8 @@
 
 use super::number::{count, decimal, percent, seconds};
 use super::table::Table;
-use heeler_sim::metrics::{FinishTime, Group, Spread, Summary};
+use heeler_sim::Loan;
+use heeler_sim::metrics::{FinishTime, Group, ServiceFigures, Spread, StudySummary, Summary};
 
 /// What is simulated, in a line.
 pub(crate) fn facts_line(facts: &[(String, String)]) -> String {
@@ -21,7 +22,91 @@ pub(crate) fn summary(summary: &Summary) -> String {
     fairness.row(ratio("against equal shares", &variants.isolated));
     fairness.row(ratio("against mean contention", &variants.themis));
     fairness.row(ratio("against static contention", &variants.static_contention));
-    format!("{}\n{}\n{}", times.text(), facts(summary), fairness.text())
+    let mut text = format!("{}\n{}\n{}", times.text(), facts(summary), fairness.text());
+    for table in [services(&summary.services), loans(&summary.loans)].into_iter().flatten() {
+        text.push_str(&format!("\n{table}"));
+    }
+    if !summary.studies.is_empty() {
+        text.push_str(&format!("\n{}", studies(&summary.studies)));
+    }
+    text
+}
+
+/// How services fared, if there are any.
+fn services(services: &[ServiceFigures]) -> Option<String> {
+    let columns = [
+        "service",
+        "requests>",
+        "in time>",
+        "p50>",
+        "p95>",
+        "p99>",
+        "batch>",
+        "cached>",
+        "replicas>",
+        "GPU-hours>",
+    ];
+    let mut table = Table::new(&columns);
+    let ms = |value: f64| format!("{} ms", decimal(value));
+    for service in services {
+        let latency = &service.latency_ms;
+        table.row([
+            service.name.clone(),
+            count(service.requests),
+            percent(service.attainment),
+            ms(latency.p50),
+            ms(latency.p95),
+            ms(latency.p99),
+            decimal(service.batch),
+            percent(service.cached as f64 / service.requests.max(1) as f64),
+            decimal(service.replicas),
+            decimal(service.gpu_hours),
+        ]);
+    }
+    (!services.is_empty()).then(|| table.text())
+}
+
+/// Who lent GPUs to whom, if anybody has a quota.
+fn loans(loans: &[Loan]) -> Option<String> {
+    let mut table = Table::new(&["tenant", "quota>", "lent GPU-hours>", "borrowed GPU-hours>"]);
+    for loan in loans {
+        let (lent, borrowed) = (decimal(loan.lent_gpu_hours), decimal(loan.borrowed_gpu_hours));
+        table.row([loan.name.clone(), loan.quota.to_string(), lent, borrowed]);
+    }
+    (!loans.is_empty()).then(|| table.text())
+}
+
+/// What came of studies.
+fn studies(studies: &[StudySummary]) -> String {
+    let columns = [
+        "study",
+        "trials>",
+        "started>",
+        "finished>",
+        "stopped early>",
+        "pauses>",
+        "promotions>",
+        "GPU-hours>",
+        "best>",
+        "after>",
+    ];
+    let mut table = Table::new(&columns);
+    for study in studies {
+        let last = study.best_over_time.last();
+        table.row([
+            study.name.clone(),
+            count(study.trials as u64),
+            count(study.started as u64),
+            count(study.finished as u64),
+            count(study.stopped_early as u64),
+            count(study.pauses),
+            count(study.promotions),
+            decimal(study.gpu_hours),
+            study.best.map_or_else(|| "–".into(), |best| format!("{best:.4}")),
+            last.map_or_else(|| "–".into(), |best| seconds(best.from_s)),
+        ]);
+    }
+    table.text()
 }
 
 fn facts(summary: &Summary) -> String {
@@ -30,7 +115,11 @@ fn facts(summary: &Summary) -> String {
     lines.push(("makespan", seconds(summary.makespan_s)));
     lines.push(("utilisation", percent(summary.utilisation)));
     let (useful, lost, idle) = (decimal(hours.useful), decimal(hours.lost), decimal(hours.idle));
-    lines.push(("GPU-hours", format!("{useful} useful, {lost} lost, {idle} idle")));
+    let mut said = format!("{useful} useful, {lost} lost, {idle} idle");
+    if hours.shared > 0.0 {
+        said.push_str(&format!("; {} shared by several jobs", decimal(hours.shared)));
+    }
+    lines.push(("GPU-hours", said));
     let (stops, moves, losses) = (restarts.preemptions, restarts.moves, restarts.losses);
     let (stops, moves, losses) = (count(stops), count(moves), count(losses));
     let per_job = decimal(restarts.per_job);
@@ -38,7 +127,17 @@ fn facts(summary: &Summary) -> String {
     lines.push(("restarts", said));
     if summary.deadlines.jobs > 0 {
         let (missed, of) = (summary.deadlines.missed as u64, summary.deadlines.jobs as u64);
-        lines.push(("deadlines", format!("{} of {} missed", count(missed), count(of))));
+        let mut said = format!("{} of {} missed", count(missed), count(of));
+        if summary.deadlines.value_lost > summary.deadlines.missed as f64 {
+            let value = decimal(summary.deadlines.value_lost);
+            said.push_str(&format!(", {value} counted by value"));
+        }
+        if summary.deadlines.promised > 0 {
+            let promised = count(summary.deadlines.promised as u64);
+            let broken = count(summary.deadlines.broken as u64);
+            said.push_str(&format!("; {promised} promised, {broken} of those missed"));
+        }
+        lines.push(("deadlines", said));
     }
     lines.iter().map(|(name, value)| format!("{name:<12} {value}\n")).collect()
 }
@@ -50,6 +149,7 @@ fn became(jobs: &heeler_sim::metrics::Counts) -> String {
         (jobs.unfinished, "unfinished"),
         (jobs.unrunnable, "can never run as asked"),
         (jobs.stranded, "wait for a job that never finishes"),
+        (jobs.stopped_early, "stopped early"),
         (jobs.dropped, "given up by the world"),
     ] {
         if number > 0 {

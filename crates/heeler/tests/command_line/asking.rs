@@ -19,6 +19,25 @@ fn folder() -> Folder {
 }
 
 #[test]
+fn a_paused_trial_says_its_rung_and_its_rank() {
+    let folder = Folder::new();
+    let mut trace = String::from("id,submit_s,gpus,steps,rates,study,scores\n");
+    for (index, score) in [0.4, 0.1, 0.3, 0.2, 0.5].iter().enumerate() {
+        trace.push_str(&format!("t{index},0,1,16,1,lr,{score}\n"));
+    }
+    folder.write("s.csv", &trace);
+    let asked = "--trace s.csv --cluster 1x1 --recipe asha --at 2.5";
+    let said = folder.run(&format!("why t1 {asked}")).good();
+    assert!(said.contains("it is 2nd of 2 trials after one iteration"), "{said}");
+    let json = folder.run(&format!("why t1 {asked} --json")).json();
+    assert_eq!(json["reason"]["reason"], "paused-at-rung");
+    assert_eq!(
+        (json["reason"]["rung"].as_u64(), json["reason"]["rank"].as_u64()),
+        (Some(1), Some(2))
+    );
+}
+
+#[test]
 fn a_job_that_waits_says_why_and_until_when() {
     let folder = folder();
     let said = folder.run("why big --trace t.csv --cluster 2x4 --at 60").good();

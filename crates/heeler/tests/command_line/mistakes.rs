@@ -31,6 +31,19 @@ fn a_broken_trace_is_named_by_file_line_and_column() {
 }
 
 #[test]
+fn a_service_that_cannot_be_is_named() {
+    let folder = Folder::new();
+    let said = folder.run("sim --service wbe").mistake();
+    assert!(said.contains("there is no service `wbe`") && said.contains("hint:"), "{said}");
+    folder.write("mine.toml", "name = \"mine\"\nreplicas = many\n");
+    let said = folder.run("sim --service mine.toml").mistake();
+    assert!(said.contains("mine.toml:2: "), "{said}");
+    let said = folder.run("sim --service web --world gavel").mistake();
+    assert!(said.contains("world `gavel` has no place for services"), "{said}");
+    assert!(folder.run("services show wbe").mistake().contains("did you mean `web`?"));
+}
+
+#[test]
 fn a_broken_card_is_named_by_file_line_and_column() {
     let folder = Folder::new();
     let card = folder.run("recipes show fifo --card").good();

@@ -29,6 +29,56 @@ fn a_small_trace_gives_the_figures_one_can_work_out() {
 }
 
 #[test]
+fn a_study_says_how_good_its_best_trial_was() {
+    let folder = Folder::new();
+    let study = "--study 40 --jobs 0 --cluster 1x4 --recipe asha";
+    let said = folder.run(&format!("sim {study} --report r.html")).good();
+    assert!(said.contains("a study of 40 trials") && said.contains("stopped early"), "{said}");
+    assert!(folder.read("r.html").contains("<h2>Studies</h2>"));
+    let json = folder.run(&format!("sim {study} --json")).json();
+    let shown = &json["summary"]["studies"][0];
+    assert_eq!((shown["trials"].as_u64(), shown["started"].as_u64()), (Some(40), Some(40)));
+    let course = shown["best_over_time"].as_array().expect("a course");
+    let scores: Vec<f64> = course.iter().filter_map(|best| best["score"].as_f64()).collect();
+    assert!(scores.len() > 3 && scores.is_sorted(), "{scores:?}");
+    assert_eq!(shown["best"].as_f64(), scores.last().copied());
+    // The same trials from a file.
+    folder.run("trace generate philly s.jsonl --study 40 --jobs 0 --cluster 1x4").good();
+    let read = folder.run("sim --trace s.jsonl --cluster 1x4 --recipe asha --json").json();
+    assert_eq!(read["summary"]["studies"], json["summary"]["studies"]);
+    let csv = folder.run(&format!("sim {study} --csv")).good();
+    assert!(csv.contains("\nstudies.study.trials,40\n"), "{csv}");
+}
+
+#[test]
+fn a_service_a_study_and_jobs_share_a_cluster() {
+    let folder = Folder::new();
+    folder
+        .write("c.toml", "[[nodes]]\ncount = 2\ngpus = 4\n[[tenant]]\nname = \"web\"\nquota = 4\n");
+    let web = folder.run("services show web").good();
+    folder.write("web.toml", &web.replace("\"1 day\"", "\"1 h\""));
+    let mixed = "--cluster c.toml --service web.toml --study 20 --jobs 40";
+    let said = folder.run(&format!("sim --recipe mixed {mixed} --report r.html")).good();
+    for table in ["service", "study", "lent GPU-hours"] {
+        assert!(said.contains(table), "{table}: {said}");
+    }
+    let page = folder.read("r.html");
+    for section in ["<h2>Services</h2>", "web: late requests", "<h2>Loans</h2>", "<h2>Studies"] {
+        assert!(page.contains(section), "{section}");
+    }
+    let json = folder.run(&format!("sim --recipe mixed {mixed} --json")).json();
+    let web = &json["summary"]["services"][0];
+    assert!(web["requests"].as_u64().is_some_and(|requests| requests > 200_000), "{web}");
+    assert!(web["attainment"].as_f64().is_some_and(|part| part > 0.98), "{web}");
+    let lent = json["summary"]["loans"][0]["lent_gpu_hours"].as_f64();
+    assert!(lent.is_some_and(|hours| hours > 0.0), "others use what the service does not need");
+    let compared = folder.run(&format!("compare fifo mixed {mixed} --seeds 2")).good();
+    assert!(compared.contains("web in time"), "{compared}");
+    let why = folder.run(&format!("why web/7 --at 30min --recipe mixed {mixed}")).good();
+    assert!(why.contains("whose load calls for"), "{why}");
+}
+
+#[test]
 fn results_agree_with_themselves_and_disagree_with_others() {
     let folder = Folder::new();
     folder.write("t.csv", TRACE);
@@ -131,6 +181,31 @@ fn measured_rates_decide_the_pace() {
     folder.write("r.csv", "model,kind,gpus,rate\ngpt,k80,4,40\n");
     let said = folder.run(&format!("{base} 2x4:k80")).mistake();
     assert!(said.contains("has no row for a model and kind that occur here"), "{said}");
+}
+
+#[test]
+fn measured_pairs_decide_who_shares_a_gpu() {
+    let folder = Folder::new();
+    folder.write("t.csv", "id,submit_s,gpus,duration_s,model\na,0,1,3600,bert\nb,0,1,3600,gnn\n");
+    let head = "kind,mechanism,model,neighbour,share,neighbour_share,pace\n";
+    let good = format!("{head}v100,,bert,gnn,,,0.8\nv100,time-slice,gnn,bert,0.5,0.5,0.9\n");
+    folder.write("p.csv", &good);
+    let base = "sim --trace t.csv --recipe gandiva --cluster 1x1:v100";
+    let shared = |shown: &serde_json::Value| {
+        shown["summary"]["gpu_hours"]["shared"].as_f64().expect("a number")
+    };
+    let shown = folder.run(&format!("{base} --pairs p.csv --json")).json();
+    assert!(shared(&shown) > 1.0, "{shown}");
+    assert!(folder.run(&format!("{base} --pairs p.csv")).good().contains("shared by several jobs"));
+    let card = "name = \"mine\"\nsummary = \"\"\n[sharing]\nmechanism = \"mps\"\n\
+                pairs = \"q.csv\"\n";
+    folder.write("mine.toml", card);
+    folder.write("q.csv", "kind,model,neighbour,pace\nv100,bert,gnn,0.3\nv100,gnn,bert,0.3\n");
+    let shown = folder.run(&format!("{base} --world mine.toml --json")).json();
+    assert!(shared(&shown) < 0.02, "a trial of one turn: {shown}");
+    folder.write("p.csv", &good.replace("0.8", "0"));
+    let said = folder.run(&format!("{base} --pairs p.csv")).mistake();
+    assert!(said.contains("p.csv:2: column 7 (`pace`): expected a number above zero"), "{said}");
 }
 
 #[test]

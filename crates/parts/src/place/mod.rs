@@ -4,11 +4,13 @@
 
 mod anywhere;
 mod fit;
+mod local_search;
 mod skew;
 mod spread;
 
 pub use anywhere::Anywhere;
 pub use fit::{Fit, Remainder};
+pub use local_search::LocalSearch;
 pub use skew::SkewAware;
 pub use spread::Spread;
 
@@ -46,7 +48,7 @@ fn on_one_node(want: &Want, free: &Draft, kind: KindId, pick: Pick) -> Option<Pl
 }
 
 /// Why a want cannot be placed now.
-fn why_not(want: &Want, free: &Draft) -> Reason {
+pub(crate) fn why_not(want: &Want, free: &Draft) -> Reason {
     let grip = Grip::from(&want.demand);
     let need = want.gpus;
     let count = free.free_of(want.demand.kinds);

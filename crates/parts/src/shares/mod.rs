@@ -3,6 +3,7 @@
 
 mod best_kind_first;
 mod equal;
+mod isolated;
 mod optimal;
 mod round_target;
 
@@ -13,18 +14,39 @@ pub use round_target::RoundTarget;
 
 use heeler_engine::{Job, View};
 use heeler_model::{KindId, Reach};
+use serde_json::Value;
 
 /// The part of the time each job should run on each kind of GPU, by kind.
 pub trait Shares: Send {
     /// A row for each job, in the same order.
     fn shares(&self, jobs: &[&Job], view: &View) -> Vec<Vec<f64>>;
 
+    /// Learn how far jobs have come; called whenever shares are about to be computed anew.
+    fn settle(&mut self, jobs: &[&Job], view: &View) {
+        let _ = (jobs, view);
+    }
+
+    /// What was learned.
+    fn save(&self) -> Value {
+        Value::Null
+    }
+
+    /// Learn it again.
+    ///
+    /// # Errors
+    ///
+    /// If it was saved by something else.
+    fn restore(&mut self, saved: &Value) -> Result<(), String> {
+        let _ = saved;
+        Ok(())
+    }
+
     /// A copy.
     fn fork(&self) -> Box<dyn Shares>;
 }
 
 /// The rate of a job on a kind of GPU: as measured, or nominal. Zero where it cannot run.
-fn rate(job: &Job, kind: KindId, view: &View) -> f64 {
+pub(crate) fn rate(job: &Job, kind: KindId, view: &View) -> f64 {
     let demand = &job.spec.demand;
     let far =
         demand.reach != Reach::Cluster && view.fleet().together_ever(kind, demand) < demand.asked();

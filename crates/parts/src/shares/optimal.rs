@@ -1,11 +1,13 @@
 //! Shares that are best by some objective, as linear programmes over the rates that jobs have on
 //! each kind of GPU: Gavel (Narayanan et al., OSDI 2020, §4).
 
+use super::isolated::{Isolated, isolated_rate};
 use super::{Shares, rate};
 use heeler_engine::{Job, Predict, View};
 use heeler_model::{KindId, KindSet};
-use heeler_solve::{Row, Sharing};
+use heeler_solve::{Finish, Row, Sharing};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// What is best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +21,8 @@ pub enum Objective {
     /// All jobs together, each compared with an equal part of every kind, get as much done as
     /// possible.
     Throughput,
+    /// Nobody ends much later than with an equal part of every kind for itself, as in Themis.
+    FinishTime,
 }
 
 /// Whether jobs are taken to run at different rates on different kinds.
@@ -34,51 +38,72 @@ pub enum Kinds {
 
 /// Shares that are best by an objective.
 pub struct Optimal {
-    /// What is best.
-    pub objective: Objective,
-    /// Whether rates differ between kinds.
-    pub kinds: Kinds,
+    objective: Objective,
+    kinds: Kinds,
     /// Who says how much work jobs are, where that matters.
-    pub predict: Box<dyn Predict>,
+    predict: Box<dyn Predict>,
+    /// What finish times are compared with.
+    isolated: Isolated,
 }
 
 impl Optimal {
+    /// Shares that are best by an objective, telling kinds apart or not; a predictor says how much
+    /// work jobs are, where that matters.
+    pub fn new(objective: Objective, kinds: Kinds, predict: Box<dyn Predict>) -> Optimal {
+        Optimal { objective, kinds, predict, isolated: Isolated::default() }
+    }
+
+    /// The rates that a job is taken to have.
+    fn rates(&self, job: &Job, kinds: usize, view: &View) -> Vec<f64> {
+        let each = (0..kinds as u8).map(KindId);
+        let rates: Vec<f64> = each.map(|kind| rate(job, kind, view)).collect();
+        if self.kinds == Kinds::Aware {
+            return rates;
+        }
+        // Who does not tell kinds apart takes one rate for all of them. Which one only matters
+        // where it is compared with time that has passed: there, the published program takes the
+        // first.
+        let best = rates.iter().copied().fold(0.0, f64::max);
+        let first = rates.first().copied().filter(|rate| *rate > 0.0).unwrap_or(best);
+        let one = if self.objective == Objective::FinishTime { first } else { best };
+        rates.into_iter().map(|rate| if rate > 0.0 { one } else { 0.0 }).collect()
+    }
+
     /// What all the time on each kind is worth to a job.
     fn row(&self, job: &Job, places: &[f64], view: &View) -> Row {
-        let kinds = (0..places.len() as u8).map(KindId);
-        let rates: Vec<f64> = kinds.map(|kind| rate(job, kind, view)).collect();
-        let best = rates.iter().copied().fold(0.0, f64::max);
-        // Who does not tell kinds apart takes the best rate for all of them.
-        let level = |rate: f64| match self.kinds {
-            Kinds::Aware => rate,
-            Kinds::Agnostic if rate > 0.0 => best,
-            Kinds::Agnostic => 0.0,
-        };
-        let rates: Vec<f64> = rates.into_iter().map(level).collect();
-        let gpus = f64::from(job.spec.demand.asked().max(1));
+        let rates = self.rates(job, places.len(), view);
+        let gpus = gpus(job);
         let all: f64 = places.iter().sum();
         let equal: f64 = rates.iter().zip(places).map(|(rate, places)| rate * places / all).sum();
         let divide_by = match self.objective {
             Objective::MaxMin => equal / gpus * f64::from(job.spec.priority.max(1)),
             Objective::Throughput => equal,
             Objective::Makespan => self.left(job, view),
+            Objective::FinishTime => 1.0,
         };
         let worth = rates.iter().map(|rate| rate / divide_by.max(f64::MIN_POSITIVE)).collect();
         Row { size: gpus, worth }
     }
 
+    /// When a job would end at the latest, were everybody by itself.
+    fn finish(&self, job: &Job, view: &View) -> Finish {
+        let elapsed_s = view.now().since(job.submitted).secs_f64();
+        let left = self.left(job, view);
+        // Whoever runs nowhere has no share that could be compared.
+        let promised_s = self.isolated.whole_s(job, left).unwrap_or(f64::MAX);
+        Finish { elapsed_s, left, promised_s }
+    }
+
     /// Work that is left, and at least a unit: a job that is there is not done.
     fn left(&self, job: &Job, view: &View) -> f64 {
         let work = self.predict.work(job, view).unwrap_or(1.0);
-        (work - job.progress.done).max(1.0)
+        (work - job.progress.done_at(view.now())).max(1.0)
     }
 }
 
 impl Shares for Optimal {
     fn shares(&self, jobs: &[&Job], view: &View) -> Vec<Vec<f64>> {
-        let kinds = (0..view.fleet().cluster().kinds.len() as u8).map(KindId);
-        let there = |kind| f64::from(view.fleet().up_of(KindSet::only(kind)));
-        let places: Vec<f64> = kinds.map(there).collect();
+        let places = places(view);
         let rows: Vec<Row> = jobs.iter().map(|job| self.row(job, &places, view)).collect();
         // Whoever can run nowhere now would hold everybody down to nothing.
         let runs = |row: &Row| row.worth.iter().zip(&places).any(|(w, p)| *w > 0.0 && *p > 0.0);
@@ -91,6 +116,11 @@ impl Shares for Optimal {
         let division = match self.objective {
             Objective::MaxMin | Objective::Makespan => sharing.max_min(),
             Objective::Throughput => sharing.max_sum(),
+            Objective::FinishTime => {
+                let sharers = jobs.iter().zip(&able).filter(|(_, able)| **able);
+                let finishes = sharers.map(|(job, _)| self.finish(job, view));
+                sharing.min_max_finish(&finishes.collect::<Vec<_>>())
+            }
         };
         let mut parts = division.parts.into_iter();
         let nothing = vec![0.0; sharing.places.len()];
@@ -100,8 +130,41 @@ impl Shares for Optimal {
             .collect()
     }
 
-    fn fork(&self) -> Box<dyn Shares> {
-        let predict = self.predict.fork();
-        Box::new(Optimal { objective: self.objective, kinds: self.kinds, predict })
+    fn settle(&mut self, jobs: &[&Job], view: &View) {
+        if self.objective != Objective::FinishTime {
+            return;
+        }
+        let places = places(view);
+        let mut isolated = std::mem::take(&mut self.isolated);
+        isolated.settle(jobs, |job| {
+            let rates = self.rates(job, places.len(), view);
+            let rate = isolated_rate(&rates, &places, gpus(job), jobs.len());
+            (job.progress.done_at(view.now()), rate)
+        });
+        self.isolated = isolated;
     }
+
+    fn save(&self) -> Value {
+        serde_json::to_value(&self.isolated).expect("plain data")
+    }
+
+    fn restore(&mut self, saved: &Value) -> Result<(), String> {
+        self.isolated = serde_json::from_value(saved.clone()).map_err(|error| error.to_string())?;
+        Ok(())
+    }
+
+    fn fork(&self) -> Box<dyn Shares> {
+        let (predict, isolated) = (self.predict.fork(), self.isolated.clone());
+        Box::new(Optimal { objective: self.objective, kinds: self.kinds, predict, isolated })
+    }
+}
+
+/// GPUs of each kind that are there now.
+fn places(view: &View) -> Vec<f64> {
+    let kinds = (0..view.fleet().cluster().kinds.len() as u8).map(KindId);
+    kinds.map(|kind| f64::from(view.fleet().up_of(KindSet::only(kind)))).collect()
+}
+
+fn gpus(job: &Job) -> f64 {
+    f64::from(job.spec.demand.asked().max(1))
 }

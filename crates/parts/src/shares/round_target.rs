@@ -39,6 +39,13 @@ struct Books {
     next_round: Time,
 }
 
+/// What is saved.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    books: Books,
+    shares: Value,
+}
+
 /// Rounds that realise shares.
 pub struct RoundTarget {
     shares: Box<dyn Shares>,
@@ -119,6 +126,7 @@ impl RoundTarget {
             }
         }
         let jobs: Vec<_> = ids.iter().map(|id| view.state().job(*id)).collect();
+        self.shares.settle(&jobs, view);
         for (id, row) in ids.iter().zip(self.shares.shares(&jobs, view)) {
             let account = self.books.accounts.get_mut(id).expect("taken from its keys");
             account.share = Some(row);
@@ -297,7 +305,7 @@ impl Policy for RoundTarget {
                 let rounds = view.now().micros() / self.round.micros().max(1) + 1;
                 self.books.next_round = Time::from_micros(rounds * self.round.micros());
             }
-            Note::Progressed(_) | Note::Reported { .. } | Note::Changed => {}
+            Note::Progressed(_) | Note::Reported { .. } | Note::Load { .. } | Note::Changed => {}
         }
     }
 
@@ -314,12 +322,15 @@ impl Policy for RoundTarget {
     }
 
     fn save(&self) -> Value {
-        serde_json::to_value(&self.books).expect("plain data")
+        let saved = Saved { books: self.books.clone(), shares: self.shares.save() };
+        serde_json::to_value(saved).expect("plain data")
     }
 
     fn restore(&mut self, saved: &Value, _view: &View) -> Result<(), String> {
-        self.books = serde_json::from_value(saved.clone()).map_err(|error| error.to_string())?;
-        Ok(())
+        let saved = serde_json::from_value(saved.clone()).map_err(|error| error.to_string())?;
+        let Saved { books, shares } = saved;
+        self.books = books;
+        self.shares.restore(&shares)
     }
 
     fn fork(&self) -> Box<dyn Policy> {

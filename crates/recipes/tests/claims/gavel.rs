@@ -69,3 +69,41 @@ fn the_shortest_makespan_lets_jobs_end_together() {
     assert_eq!(long.max(short), 72_000.0);
     assert!((long - short).abs() <= 2.0 * 360.0, "{long} {short}");
 }
+
+/// Gangs of one to four, some with thirty times the work of others, all within two hours.
+fn uneven() -> Vec<Row> {
+    let each = |index: u64| {
+        let fast = [4.0, 1.2, 2.0][index as usize % 3];
+        let gpus = [1, 1, 2, 1, 4][index as usize % 5];
+        let units = 1800.0 * [1.0, 3.0, 30.0, 2.0][index as usize % 4];
+        job(&format!("job{index}"), index * 180, gpus, 1).units(units, &[fast, 1.0])
+    };
+    (0..40).map(each).collect()
+}
+
+/// How many times as long as with an equal part of every kind for itself jobs take, at worst.
+#[test]
+fn finish_times_are_fairer_than_by_least_service() {
+    let scene = Scene::new("v100=4,k80=4", uneven());
+    let isolated = scene.run("gavel-isolated", &[]);
+    let worst = |knobs: &[(&'static str, &'static str)]| {
+        let run = scene.run("gavel", knobs);
+        let ratio = |index: u32| {
+            let (name, came) = (format!("job{index}"), f64::from(index) * 180.0);
+            (run.end(&name) - came) / (isolated.end(&name) - came)
+        };
+        (0..40).map(ratio).fold(0.0, f64::max)
+    };
+    let (fair, least_service) = (worst(&[("objective", "finish-time")]), worst(&[]));
+    assert!(fair * 1.1 < least_service, "{fair} {least_service}");
+}
+
+/// Alone, a job has everything it can use by any objective.
+#[test]
+fn finish_time_fairness_for_one_job_is_all_it_can_use() {
+    let rows = [job("only", 0, 2, 1).units(7200.0, &[4.0, 1.0])];
+    let scene = Scene::new("v100=4,k80=4", rows);
+    let (fair, plain) =
+        (scene.run("gavel", &[("objective", "finish-time")]), scene.run("gavel", &[]));
+    assert_eq!(fair.end("only"), plain.end("only"));
+}

@@ -1,11 +1,15 @@
 //! A stage for claims: a cluster from a short text, jobs from a table, a recipe to run them, and
 //! who ran where and when.
 
-use heeler_model::{Assignment, Cluster, Demand, JobId, JobSpec, Sizes, Span, Time, Truth};
+use heeler_model::{
+    Assignment, Cluster, Deadline, Demand, JobId, JobSpec, Sizes, Span, StudyId, Time, Truth,
+};
 use heeler_recipes::{Card, find};
 use heeler_sim::Simulation;
 use heeler_sim::cluster;
-use heeler_sim::workload::{Arrivals, Generator, GeneratorOptions, TraceJob, Workload};
+use heeler_sim::workload::{
+    Arrivals, Curve, Generator, GeneratorOptions, TraceJob, Trial, Workload,
+};
 use heeler_sim::world::World;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -40,7 +44,7 @@ pub(crate) fn job(name: &str, submit_s: u64, gpus: u32, length_s: u64) -> Row {
     let mut spec = JobSpec::new(Demand::gpus(gpus)).with_truth(truth);
     spec.declared = Some(length);
     let submit = Time::from_secs(submit_s);
-    let job = TraceJob { name: Some(name.into()), submit, spec, start_cost: None };
+    let job = TraceJob { name: Some(name.into()), ..TraceJob::new(submit, spec) };
     Row { job, tenant: "default" }
 }
 
@@ -63,6 +67,14 @@ impl Row {
         self
     }
 
+    /// Ending by these times, in seconds, is worth so much.
+    pub(crate) fn due(mut self, times: &[(u64, i64)]) -> Row {
+        let deadline =
+            |(at, value): &(u64, i64)| Deadline { at: Time::from_secs(*at), value: *value };
+        self.job.spec.extras_mut().deadlines = times.iter().map(deadline).collect();
+        self
+    }
+
     /// It has this priority.
     pub(crate) fn priority(mut self, priority: i32) -> Row {
         self.job.spec.priority = priority;
@@ -72,6 +84,18 @@ impl Row {
     /// One tensor dominates it.
     pub(crate) fn skewed(mut self) -> Row {
         self.job.spec.skewed = true;
+        self
+    }
+
+    /// It is a trial of a study: an iteration for each second, after which it reports a score. The
+    /// last score stays.
+    pub(crate) fn trial(mut self, scores: &[f64]) -> Row {
+        let iterations = self.job.duration().secs_f64();
+        self.job.spec = self.job.spec.with_truth(Truth { work: iterations });
+        self.job.spec.nominal_pace = 1e-6;
+        self.job.spec.extras_mut().study = Some(StudyId(0));
+        let curve = Curve::Listed(scores.into());
+        self.job.trial = Some(Box::new(Trial { study: "study".into(), curve }));
         self
     }
 

@@ -23,7 +23,8 @@ pub fn write_jobs(simulation: &Simulation, to: impl Write) -> Result<(), csv::Er
         "losses",
         "outcome",
     ])?;
-    for (index, record) in simulation.records().all().iter().enumerate() {
+    let records = simulation.records().all().iter().enumerate();
+    for (index, record) in records.filter(|(_, record)| !record.serves) {
         let name = simulation.name(JobId(index as u32));
         let tenant = &simulation.cluster().tenants[record.tenant.index()].name;
         let waited = record.waited_by(simulation.now());
@@ -41,7 +42,9 @@ fn row(name: &str, tenant: &str, record: &Record, waited: Span) -> [String; 13] 
         Outcome::Unfinished => "unfinished",
         Outcome::Unrunnable => "unrunnable",
         Outcome::Stranded => "stranded",
+        Outcome::StoppedEarly => "stopped-early",
         Outcome::Dropped => "dropped",
+        Outcome::Served => "served",
     };
     [
         name.to_string(),

@@ -4,14 +4,19 @@ mod against;
 mod fairness;
 mod interval;
 mod jobs;
+mod services;
 mod spread;
+mod study;
 
 pub use against::Agreement;
 pub use fairness::{Fairness, FinishTime};
 pub use interval::Interval;
 pub use jobs::write_jobs;
+pub use services::ServiceFigures;
 pub use spread::{Spread, quantile};
+pub use study::{BestScore, StudySummary};
 
+use crate::loans::Loan;
 use crate::record::{Outcome, Record};
 use crate::simulation::Simulation;
 use heeler_model::{Cluster, Span, TenantId};
@@ -33,6 +38,8 @@ pub struct Counts {
     pub stranded: usize,
     /// Jobs that the world gave up.
     pub dropped: usize,
+    /// Trials of studies that were not worth finishing.
+    pub stopped_early: usize,
 }
 
 /// How often jobs were disturbed.
@@ -57,6 +64,8 @@ pub struct GpuHours {
     pub lost: f64,
     /// Not held by anybody.
     pub idle: f64,
+    /// Of all that, time of GPUs that several jobs were on at once.
+    pub shared: f64,
 }
 
 /// Deadlines.
@@ -66,6 +75,13 @@ pub struct Deadlines {
     pub jobs: usize,
     /// Of those, jobs that ended later or not at all.
     pub missed: usize,
+    /// The same, where ending by a later deadline counts in part: what was not got of what ending
+    /// by the best was worth, summed over jobs.
+    pub value_lost: f64,
+    /// Jobs that were promised to end by some time.
+    pub promised: usize,
+    /// Of those, jobs that ended later or not at all.
+    pub broken: usize,
 }
 
 /// A part of the jobs: of one tenant, or of one size.
@@ -110,6 +126,15 @@ pub struct Summary {
     pub tenants: Vec<Group>,
     /// By size.
     pub sizes: Vec<Group>,
+    /// By study, if there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub studies: Vec<StudySummary>,
+    /// How services fared.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceFigures>,
+    /// GPU time that tenants with a quota lent and borrowed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub loans: Vec<Loan>,
 }
 
 /// Thousandths × microseconds in an hour of one GPU.
@@ -118,36 +143,41 @@ const GPU_HOUR: f64 = 3600.0 * 1e6 * 1e3;
 impl Summary {
     /// What a simulation showed.
     pub fn of(simulation: &Simulation) -> Summary {
-        let records = simulation.records().all();
-        let cluster = simulation.cluster();
-        let finished = records.iter().filter(|r| r.outcome == Outcome::Finished);
-        let first = records.iter().map(|record| record.submitted).min().unwrap_or_default();
+        let all = simulation.records().all();
+        let jobs: Vec<&Record> = all.iter().filter(|record| !record.serves).collect();
+        let (cluster, jobs) = (simulation.cluster(), jobs.as_slice());
+        let finished = jobs.iter().copied().filter(|r| r.outcome == Outcome::Finished);
+        let first = jobs.iter().map(|record| record.submitted).min().unwrap_or_default();
         let last = finished.clone().filter_map(|record| record.ended).max().unwrap_or(first);
         let total = simulation.timeline().total();
         let now = simulation.now();
-        let held: f64 = records.iter().map(|record| record.held_milli_at(now)).sum();
-        let useful: f64 = records.iter().map(|record| record.useful_milli_at(now)).sum();
+        let held: f64 = all.iter().map(|record| record.held_milli_at(now)).sum();
+        let useful: f64 = all.iter().map(|record| record.useful_milli_at(now)).sum();
         Summary {
-            jobs: counts(records),
+            jobs: counts(jobs),
             completion_s: completions(finished.clone()),
             waiting_s: waits(finished.clone()),
             makespan_s: last.since(first).secs_f64(),
             utilisation: held / total.there_milli_us.max(1.0),
-            fairness: Fairness::of(finished, f64::from(cluster.gpus()), records.len()),
-            restarts: restarts(records),
+            fairness: Fairness::of(finished, f64::from(cluster.gpus()), jobs.len()),
+            restarts: restarts(jobs),
             gpu_hours: GpuHours {
                 useful: useful / GPU_HOUR,
                 lost: (held - useful).max(0.0) / GPU_HOUR,
                 idle: (total.there_milli_us - held).max(0.0) / GPU_HOUR,
+                shared: simulation.watch.shared_us() * 1000.0 / GPU_HOUR,
             },
-            deadlines: deadlines(records),
-            tenants: by_tenant(records, cluster),
-            sizes: by_size(records, cluster),
+            deadlines: deadlines(jobs),
+            tenants: by_tenant(jobs, cluster),
+            sizes: by_size(jobs, cluster),
+            services: services::of(simulation),
+            loans: simulation.loans(),
+            studies: study::of(simulation),
         }
     }
 }
 
-fn counts(records: &[Record]) -> Counts {
+fn counts(records: &[&Record]) -> Counts {
     let mut counts = Counts { submitted: records.len(), ..Counts::default() };
     for record in records {
         match record.outcome {
@@ -155,7 +185,9 @@ fn counts(records: &[Record]) -> Counts {
             Outcome::Unfinished => counts.unfinished += 1,
             Outcome::Unrunnable => counts.unrunnable += 1,
             Outcome::Stranded => counts.stranded += 1,
+            Outcome::StoppedEarly => counts.stopped_early += 1,
             Outcome::Dropped => counts.dropped += 1,
+            Outcome::Served => {}
         }
     }
     counts
@@ -169,7 +201,7 @@ fn waits<'a>(finished: impl Iterator<Item = &'a Record>) -> Spread {
     Spread::of(finished.map(|record| record.waited.secs_f64()).collect())
 }
 
-fn restarts(records: &[Record]) -> Restarts {
+fn restarts(records: &[&Record]) -> Restarts {
     let preemptions = records.iter().map(|record| u64::from(record.preemptions)).sum();
     let moves = records.iter().map(|record| u64::from(record.moves)).sum();
     let losses = records.iter().map(|record| u64::from(record.losses)).sum();
@@ -177,17 +209,21 @@ fn restarts(records: &[Record]) -> Restarts {
     Restarts { preemptions, moves, losses, per_job: all / records.len().max(1) as f64 }
 }
 
-fn deadlines(records: &[Record]) -> Deadlines {
+fn deadlines(records: &[&Record]) -> Deadlines {
     let mut deadlines = Deadlines::default();
     for record in records {
         let Some(deadline) = record.deadline else { continue };
+        let late = |by| record.ended.is_none_or(|ended| ended > by);
         deadlines.jobs += 1;
-        deadlines.missed += usize::from(record.ended.is_none_or(|ended| ended > deadline));
+        deadlines.missed += usize::from(late(deadline));
+        deadlines.value_lost += f64::from(record.value_lost);
+        deadlines.promised += usize::from(record.promised.is_some());
+        deadlines.broken += usize::from(record.promised.is_some_and(late));
     }
     deadlines
 }
 
-fn by_tenant(records: &[Record], cluster: &Cluster) -> Vec<Group> {
+fn by_tenant(records: &[&Record], cluster: &Cluster) -> Vec<Group> {
     let mut members: BTreeMap<TenantId, Vec<&Record>> = BTreeMap::new();
     for record in records {
         members.entry(record.tenant).or_default().push(record);
@@ -210,7 +246,7 @@ const SIZES: [(u32, &str); 9] = [
     (u32::MAX, "65 and more"),
 ];
 
-fn by_size(records: &[Record], cluster: &Cluster) -> Vec<Group> {
+fn by_size(records: &[&Record], cluster: &Cluster) -> Vec<Group> {
     let mut members: BTreeMap<usize, Vec<&Record>> = BTreeMap::new();
     for record in records {
         let class = SIZES.partition_point(|(largest, _)| *largest < record.gpus);
@@ -221,7 +257,7 @@ fn by_size(records: &[Record], cluster: &Cluster) -> Vec<Group> {
     groups.filter(|group| group.finished > 0).collect()
 }
 
-fn group(name: &str, members: &[&Record], all: &[Record], cluster: &Cluster) -> Group {
+fn group(name: &str, members: &[&Record], all: &[&Record], cluster: &Cluster) -> Group {
     let finished = members.iter().copied().filter(|r| r.outcome == Outcome::Finished);
     let fairness = Fairness::of(finished.clone(), f64::from(cluster.gpus()), all.len());
     Group {

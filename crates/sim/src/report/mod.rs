@@ -14,7 +14,9 @@ mod picture;
 mod rows;
 mod run;
 mod scale;
+mod services;
 mod strips;
+mod studies;
 mod table;
 mod text;
 

@@ -7,7 +7,7 @@ use super::panels::{panels, wide};
 use super::run::Run;
 use super::table::{key, table};
 use super::text::{clip, escape};
-use super::{Report, curves, strips};
+use super::{Report, curves, services, strips, studies};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -73,7 +73,11 @@ fn body(out: &mut String, runs: &[Run]) {
     };
     let _ = writeln!(out, "<p class=\"reading\">{reading}</p>{}</section>", table(runs));
     distributions(out, runs);
+    if let Some(drawn) = studies::studies(runs, length_s) {
+        let _ = writeln!(out, "<section><h2>Studies</h2>{}{drawn}</section>", legend(runs));
+    }
     time(out, runs, length_s);
+    services::section(out, runs, length_s);
     work(out, runs);
     fairness(out, runs, &tenants);
     let heading = if runs.len() > 1 { "Run by run" } else { "The run in detail" };

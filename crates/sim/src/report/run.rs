@@ -1,6 +1,7 @@
 //! What a report keeps of a simulation: a few hundred kilobytes, however many jobs there were.
 
 use super::picture::Picture;
+use super::services::Series;
 use crate::metrics::{Fairness, Summary};
 use crate::record::{Outcome, Record};
 use crate::simulation::Simulation;
@@ -18,6 +19,7 @@ pub struct Run {
     pub(super) fairness: [Curve; 3],
     pub(super) levels: Levels,
     pub(super) picture: Option<Picture>,
+    pub(super) services: Vec<Series>,
 }
 
 impl Run {
@@ -25,14 +27,15 @@ impl Run {
     /// [`Simulation::keep_segments`] was called at the start.
     pub fn of(label: &str, simulation: &Simulation) -> Run {
         let records = simulation.records().all();
-        let finished = || records.iter().filter(|r| r.outcome == Outcome::Finished);
+        let jobs = || records.iter().filter(|record| !record.serves);
+        let finished = || jobs().filter(|r| r.outcome == Outcome::Finished);
         let first = records.iter().map(|record| record.submitted).min().unwrap_or_default();
         let completions = finished().filter_map(Record::completion).map(Span::secs_f64);
         let gpus = f64::from(simulation.cluster().gpus());
         // The formulas of fairness stay in one place: the mean of one value is the value.
         let each: Vec<Fairness> = finished()
             .filter(|record| !record.alone.is_zero())
-            .map(|record| Fairness::of(std::iter::once(record), gpus, records.len()))
+            .map(|record| Fairness::of(std::iter::once(record), gpus, jobs().count()))
             .collect();
         let variant = |of: fn(&Fairness) -> f64| Curve::of(each.iter().map(of).collect());
         let timeline = simulation.timeline();
@@ -53,6 +56,7 @@ impl Run {
                 buckets: timeline.buckets().to_vec(),
             },
             picture: Picture::of(simulation),
+            services: simulation.services().iter().map(Series::of).collect(),
         }
     }
 

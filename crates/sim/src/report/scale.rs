@@ -195,6 +195,17 @@ impl Scale {
         Scale::linear(Quantity::Number, high, step, (from_px, to_px))
     }
 
+    /// Numbers between two, with marks at nice ones: about so many steps.
+    pub(super) fn between(low: f64, high: f64, steps: f64, from_px: f64, to_px: f64) -> Scale {
+        let span = if high > low { high - low } else { high.abs().max(1.0) };
+        let step = nice(span / steps);
+        let first = (low / step + 1e-9).floor();
+        let count = ((low + span) / step - first - 1e-9).ceil().max(1.0) as usize;
+        let marks: Vec<f64> = (0..=count).map(|index| (first + index as f64) * step).collect();
+        let (low, high) = (marks[0], marks[count]);
+        Scale { quantity: Quantity::Number, log: false, low, high, from_px, to_px, marks }
+    }
+
     /// Parts from nothing to all.
     pub(super) fn part(step: f64, from_px: f64, to_px: f64) -> Scale {
         Scale::linear(Quantity::Part, 1.0, step, (from_px, to_px))
@@ -273,6 +284,15 @@ mod tests {
 
     fn words(scale: &Scale) -> Vec<String> {
         scale.marks.iter().map(|mark| scale.words(*mark)).collect()
+    }
+
+    #[test]
+    fn numbers_between_two_have_nice_marks() {
+        let scale = Scale::between(0.013, 0.87, 4.0, 200.0, 0.0);
+        assert_eq!(words(&scale), ["0", "0.3", "0.6", "0.9"]);
+        let scale = Scale::between(-2.5, -0.4, 3.0, 200.0, 0.0);
+        assert_eq!(words(&scale), ["-3.2", "-2.4", "-1.6", "-0.8", "0"]);
+        assert_eq!(Scale::between(0.5, 0.5, 2.0, 0.0, 1.0).marks.len(), 3);
     }
 
     #[test]

@@ -18,7 +18,7 @@ const NAME_PX: f64 = 28.0;
 const COLUMNS_MAX: usize = 256;
 
 /// With many runs each strip is low, and half as many say as much.
-fn columns(runs: &[Run]) -> usize {
+pub(super) fn columns(runs: &[Run]) -> usize {
     if runs.len() > 6 { COLUMNS_MAX / 2 } else { COLUMNS_MAX }
 }
 
@@ -46,7 +46,8 @@ fn series(runs: &[Run], length_s: f64, value: fn(&Bucket) -> f64) -> Vec<Vec<f64
     runs.iter().map(|run| run.levels.over(length_s, columns(runs), value)).collect()
 }
 
-fn strips(
+/// A strip for each run: values of equal parts of the time, under a scale.
+pub(super) fn strips(
     runs: &[Run],
     label: &str,
     length_s: f64,

@@ -1,5 +1,6 @@
 //! Workloads: jobs in the order of their submission, from files or generators.
 
+mod curve;
 mod cut;
 mod date;
 mod describe;
@@ -14,6 +15,7 @@ mod tally;
 mod trace;
 mod write;
 
+pub use curve::{Curve, Rising, Trial};
 pub use cut::{Cut, CutError, Share, cut};
 pub use describe::{Description, Part, Quantiles, describe};
 pub use error::{Field, TraceError};
@@ -22,7 +24,7 @@ pub use names::Names;
 pub use python_random::PythonRandom;
 pub use read::{Format, Options, Sample, read};
 pub use row::{Header, Row};
-pub use table::{Table, open};
+pub use table::{Table, find_beside, open};
 pub use tally::Tally;
 pub use trace::Trace;
 pub use write::{WriteError, replace_file, write, write_to};
@@ -44,9 +46,16 @@ pub struct TraceJob {
     pub spec: JobSpec,
     /// Its own cost of starting, where the trace knows it.
     pub start_cost: Option<Span>,
+    /// What it reports, if it is a trial of a study.
+    pub trial: Option<Box<Trial>>,
 }
 
 impl TraceJob {
+    /// A job without a name and without anything of its own.
+    pub fn new(submit: Time, spec: JobSpec) -> TraceJob {
+        TraceJob { name: None, submit, spec, start_cost: None, trial: None }
+    }
+
     /// Work until it is done, in its own units.
     pub fn work(&self) -> f64 {
         self.spec.truth_for_the_oracle().map_or(0.0, |truth| truth.work)

@@ -182,7 +182,7 @@ fn quoted(text: &str) -> Result<(String, &str), &'static str> {
 }
 
 /// A file of that name in the folder of another file, or in one of the three folders above.
-pub(super) fn find_beside(path: &Path, name: &str) -> Option<PathBuf> {
+pub fn find_beside(path: &Path, name: &str) -> Option<PathBuf> {
     // A bare file name stands in the folder one is in; `..` goes on where names end.
     let mut folder = path.parent()?.to_path_buf();
     for _ in 0..4 {

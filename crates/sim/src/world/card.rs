@@ -1,6 +1,6 @@
 //! Worlds as cards: which rules, costs and paces a name stands for.
 
-use super::{Costs, Failures, PaceModel, Quirks, World};
+use super::{Costs, Failures, PaceModel, Quirks, Sharing, TrainingSettings, World};
 use heeler_engine::Rules;
 use serde::{Deserialize, Serialize};
 
@@ -24,9 +24,15 @@ pub struct WorldCard {
     /// How fast jobs run.
     #[serde(default)]
     pub pace: PaceModel,
+    /// What happens to jobs that share a GPU.
+    #[serde(default)]
+    pub sharing: Sharing,
     /// What breaks.
     #[serde(default)]
     pub failures: Option<Failures>,
+    /// What is said of training jobs; such a world needs profiles of them.
+    #[serde(default)]
+    pub training: Option<TrainingSettings>,
 }
 
 /// What is wrong with a world card.
@@ -59,6 +65,9 @@ const BUILT_IN: &[(&str, &str)] = worlds![
     "gavel-perf",
     "lucid",
     "lucid-preemptive",
+    "chronus",
+    "gandiva",
+    "sia",
 ];
 
 impl WorldCard {
@@ -99,7 +108,9 @@ impl WorldCard {
             quirks: self.quirks,
             costs: self.costs,
             pace: self.pace.clone(),
+            sharing: self.sharing.clone(),
             failures: self.failures,
+            profiles: None,
         }
     }
 }

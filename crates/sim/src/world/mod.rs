@@ -6,16 +6,21 @@ mod costs;
 mod failures;
 mod measured;
 mod pace;
+mod profiles;
+mod sharing;
 
 pub use card::{WorldCard, WorldError};
 pub use costs::{Cost, Costs};
 pub use failures::Failures;
 pub use measured::PaceTable;
 pub use pace::PaceModel;
+pub use profiles::{Curves, ModelSettings, Profile, Profiles, StepTime, Steps, TrainingSettings};
+pub use sharing::{Mechanism, PairTable, Sharer, Sharing};
 
 use heeler_engine::Rules;
 use heeler_model::Span;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// How the world itself differs from the plain one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -29,9 +34,20 @@ pub struct Quirks {
     /// Work is handed out in whole units for a round of so many seconds, a round ends when the last
     /// of it is done, and jobs join at its end.
     pub whole_units_per_round_s: Option<f64>,
+    /// At whole multiples of so many seconds every running job without a lease pays for its start
+    /// once more.
+    pub restart_unleased_every_s: Option<f64>,
     /// Kinds of GPU are offered in a new random order every round, by the generator of Python's
     /// standard library with this seed.
     pub shuffled_kinds_seed: Option<u32>,
+}
+
+impl Quirks {
+    /// Whether services can run beside jobs: where work is handed out by the round, or whatever
+    /// happens disturbs everybody, they cannot.
+    pub fn can_serve(&self) -> bool {
+        self.whole_units_per_round_s.is_none() && !self.restart_all_at_every_event
+    }
 }
 
 /// A world to run jobs in.
@@ -45,8 +61,12 @@ pub struct World {
     pub costs: Costs,
     /// How fast jobs run.
     pub pace: PaceModel,
+    /// What happens to jobs that share a GPU.
+    pub sharing: Sharing,
     /// What breaks.
     pub failures: Option<Failures>,
+    /// What was measured of training jobs.
+    pub profiles: Option<Arc<Profiles>>,
 }
 
 impl World {

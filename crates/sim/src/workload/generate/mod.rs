@@ -11,6 +11,7 @@ mod pai;
 mod philly;
 mod plan;
 mod shape;
+mod study;
 mod week;
 
 pub use draw::Stream;
@@ -44,6 +45,8 @@ pub struct Generator {
     class_deck: Deck,
     decks: Vec<ClassDecks>,
     made: u32,
+    /// Trials made so far; they come before all jobs.
+    tried: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -93,6 +96,7 @@ impl Generator {
             gaps: Gaps::new(),
             class_deck: Deck::new(),
             made: 0,
+            tried: 0,
         })
     }
 
@@ -213,13 +217,19 @@ impl Generator {
             && self.made > 0
         {
             let back = streams.uniform(Stream::Dependencies) * f64::from(self.made).min(FOLLOWED);
-            spec.extras_mut().after.push(JobId(self.made - 1 - back as u32));
+            let first = options.trials as u32;
+            spec.extras_mut().after.push(JobId(first + self.made - 1 - back as u32));
         }
     }
 }
 
 impl Arrivals for Generator {
     fn next_job(&mut self) -> Option<TraceJob> {
+        let GeneratorOptions { trials, seed, .. } = self.plan.options;
+        if self.tried < trials {
+            self.tried += 1;
+            return Some(study::trial(self.tried - 1, self.tenants[0], seed));
+        }
         if self.made as usize >= self.plan.options.jobs {
             return None;
         }
@@ -234,11 +244,12 @@ impl Arrivals for Generator {
         spec.declared = Some(declare::declared(core.seconds, early, durations, &mut self.streams));
         self.add_extras(&mut spec, submit, core.seconds);
         self.made += 1;
-        Some(TraceJob { name: None, submit, spec, start_cost: None })
+        Some(TraceJob::new(submit, spec))
     }
 
     fn remaining(&self) -> Option<usize> {
-        Some(self.plan.options.jobs - self.made as usize)
+        let options = &self.plan.options;
+        Some(options.trials - self.tried + options.jobs - self.made as usize)
     }
 
     fn fork(&self) -> Box<dyn Arrivals> {

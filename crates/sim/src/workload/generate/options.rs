@@ -30,6 +30,9 @@ pub struct GeneratorOptions {
     /// Share of jobs that wait for one of the 32 before them. Jobs are named by their number, so
     /// the workload must be the only one of its simulation.
     pub dependencies: f64,
+    /// Trials of a study that are submitted before all jobs, at time zero. They are not counted as
+    /// jobs nor towards the load.
+    pub trials: usize,
 }
 
 impl Default for GeneratorOptions {
@@ -46,6 +49,7 @@ impl Default for GeneratorOptions {
             deadlines: 0.0,
             slack: (1.5, 4.0),
             dependencies: 0.0,
+            trials: 0,
         }
     }
 }
@@ -72,8 +76,9 @@ impl GeneratorOptions {
         must(self.gpus > 0, "gpus", "a cluster with GPUs", self.gpus.to_string())?;
         let load = self.load;
         must(load > 0.0 && load.is_finite(), "load", "a load above 0", load.to_string())?;
-        let jobs = u32::try_from(self.jobs).is_ok();
-        must(jobs, "jobs", "at most 4,294,967,295 jobs", self.jobs.to_string())?;
+        let jobs = self.jobs.saturating_add(self.trials);
+        let few = u32::try_from(jobs).is_ok();
+        must(few, "jobs", "at most 4,294,967,295 jobs", jobs.to_string())?;
         let largest = self.max_gpus();
         let within = (1..=self.gpus).contains(&largest);
         must(within, "max_gpus", "a gang that the cluster has room for", largest.to_string())?;

@@ -38,8 +38,8 @@ const SOUND: &[(Format, char, &str, &str)] = &[
         ',',
         "id,submit_s,gpus,duration_s,steps,rates,tenant,user,model,priority,min_gpus,max_gpus,\
          step,share,kinds,gpu_memory_mb,cpus,memory_mb,reach,skewed,declared_s,deadline_s,after,\
-         start_s",
-        "a,0,1,5,10,gpu=2,t,u,m,1,1,1,any,1,gpu,1,1,1,node,0,5,9:1,,1",
+         start_s,batch,adapts",
+        "a,0,1,5,10,gpu=2,t,u,m,1,1,1,any,1,gpu,1,1,1,node,0,5,9:1,,1,8,1",
     ),
     (Format::Philly, ',', "timestamp,duration,num_gpus,cluster", "2020-01-01 00:00:00,60,1,c"),
     (Format::Tiresias, ',', "job_id,num_gpu,submit_time,model_name,duration", "0,1,0,net,100"),

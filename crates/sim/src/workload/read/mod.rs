@@ -19,6 +19,7 @@ mod reading;
 mod slurm;
 mod swf;
 mod tiresias;
+mod trials;
 
 pub use format::Format;
 pub use options::{Options, Sample};

@@ -6,8 +6,9 @@ use super::super::error::TraceError;
 use super::super::row::{Header, Row};
 use super::super::table::Table;
 use super::reading::{Reading, stepped_job, timed_job};
+use super::trials;
 use crate::suggest;
-use heeler_model::{Deadline, Demand, Milli, Reach, Sizes, Span, Step, Time};
+use heeler_model::{Batch, Deadline, Demand, Milli, Reach, Sizes, Span, Step, Time};
 
 /// All fields, in the order they are written.
 pub(in super::super) const COLUMNS: &[&str] = &[
@@ -35,6 +36,11 @@ pub(in super::super) const COLUMNS: &[&str] = &[
     "deadline_s",
     "after",
     "start_s",
+    "batch",
+    "adapts",
+    "study",
+    "curve",
+    "scores",
 ];
 
 pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceError> {
@@ -76,11 +82,11 @@ pub(super) fn enter(reading: &mut Reading<'_>, row: &Row<'_>) -> Result<(), Trac
         let wrong = || row.wrong("priority", format!("expected a whole number, found `{text}`"));
         spec.priority = text.parse().map_err(|_| wrong())?;
     }
-    spec.skewed = match row.get("skewed") {
-        None | Some("0" | "false") => false,
-        Some("1" | "true") => true,
-        Some(other) => return Err(row.wrong("skewed", format!("expected 0 or 1, found `{other}`"))),
-    };
+    spec.skewed = flag(row, "skewed")?;
+    if row.get("batch").is_some() {
+        let (asked, adapts) = (row.count("batch")?, flag(row, "adapts")?);
+        spec.extras_mut().batch = Some(Batch { asked, adapts, ..Batch::default() });
+    }
     match row.get("declared_s") {
         None => {}
         Some("none") => spec.declared = None,
@@ -90,9 +96,21 @@ pub(super) fn enter(reading: &mut Reading<'_>, row: &Row<'_>) -> Result<(), Trac
     if !deadlines.is_empty() {
         spec.extras_mut().deadlines = deadlines;
     }
+    job.trial = trials::trial(row)?;
+    if let Some(trial) = &job.trial {
+        job.spec.extras_mut().study = Some(reading.study(&trial.study)?);
+    }
     let names = row.list("after").map(ToString::to_string).collect();
     reading.push_after(job, row.line(), names);
     Ok(())
+}
+
+fn flag(row: &Row<'_>, name: &str) -> Result<bool, TraceError> {
+    match row.get(name) {
+        None | Some("0" | "false") => Ok(false),
+        Some("1" | "true") => Ok(true),
+        Some(other) => Err(row.wrong(name, format!("expected 0 or 1, found `{other}`"))),
+    }
 }
 
 fn demand(reading: &mut Reading<'_>, row: &Row<'_>) -> Result<Demand, TraceError> {

@@ -25,6 +25,8 @@ pub struct Options {
     pub throughputs: Option<PathBuf>,
     /// Pollux: the folder of profiles.
     pub profiles: Option<PathBuf>,
+    /// Pollux: let jobs change their size and batch, where a world has measured that.
+    pub adaptive: bool,
     /// Lucid: a table of estimated run times by job.
     pub estimates: Option<PathBuf>,
     /// PAI: the column of the run time that users declared.
@@ -55,6 +57,7 @@ impl Options {
             ("startup", self.startup.is_some(), Format::Muri),
             ("throughputs", self.throughputs.is_some(), Format::Gavel),
             ("profiles", self.profiles.is_some(), Format::Pollux),
+            ("adaptive", self.adaptive, Format::Pollux),
             ("estimates", self.estimates.is_some(), Format::Lucid),
             ("declared", self.declared.is_some(), Format::Pai),
             ("sample", self.sample.is_some(), Format::Pai),

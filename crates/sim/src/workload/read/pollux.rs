@@ -1,13 +1,15 @@
 //! Workloads of Pollux (Qiao et al., OSDI 2021) and Sia (Subramanya et al., SOSP 2023): `name, time
 //! [s], application, num_replicas, batch_size`. They have no run times: a job does as many
 //! iterations as its model was trained for at that batch size, each as long as was measured for
-//! that many GPUs on as few nodes as possible. Both stand in a folder of profiles.
+//! that many GPUs on as few nodes as possible. Both stand in a folder of profiles. A column
+//! `category` may say that a job can change its size (`scale-gpus`) or size and batch
+//! (`adaptive`), or neither (`rigid`).
 
 use super::super::error::TraceError;
 use super::super::row::Row;
 use super::super::table::Table;
 use super::reading::{Reading, stepped_job};
-use heeler_model::{Demand, KindSet};
+use heeler_model::{Batch, Demand, KindSet, Sizes};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +30,16 @@ pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceE
         if gpus == 0 || batch == 0 {
             return Err(row.broken("a job has at least one replica and one example in a batch"));
         }
+        let (resizes, adapts) = match row.get("category") {
+            None => (reading.options.adaptive, reading.options.adaptive),
+            Some("rigid") => (false, false),
+            Some("scale-gpus") => (true, false),
+            Some("adaptive") => (true, true),
+            Some(other) => {
+                let message = format!("expected rigid, scale-gpus or adaptive, found `{other}`");
+                return Err(row.wrong("category", message));
+            }
+        };
         let key = (application.to_string(), gpus, batch);
         let profile = match known.get(&key) {
             Some(profile) => profile,
@@ -48,6 +60,12 @@ pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceE
         let mut job = stepped_job(submit, profile.iterations, rate, Demand::gpus(gpus));
         job.name = row.get("name").map(Into::into);
         job.spec.model = reading.model(application)?;
+        if resizes {
+            job.spec.demand.sizes = Sizes::range(1, gpus, gpus);
+        }
+        // All else of it the world knows that has measured it.
+        let batch = Batch { asked: batch, adapts, ..Batch::default() };
+        job.spec.extras_mut().batch = Some(batch);
         if !rates.is_empty() {
             job.spec.extras_mut().rates = rates;
         }

@@ -7,7 +7,8 @@ use super::super::tally::Tally;
 use super::Options;
 use crate::suggest;
 use heeler_model::{
-    Cluster, Demand, JobSpec, KindId, KindSet, ModelId, Span, Tenant, TenantId, Time, Truth,
+    Cluster, Demand, JobSpec, KindId, KindSet, ModelId, Span, StudyId, Tenant, TenantId, Time,
+    Truth,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,7 @@ pub(super) struct Reading<'a> {
     /// What must finish before which job, by name.
     pub(super) after: Vec<After>,
     tenants: BTreeMap<String, TenantId>,
+    studies: Names,
     takes_kinds: bool,
     /// Whether jobs may run on any kind if the cluster has none of those they name.
     any_kind: bool,
@@ -87,6 +89,7 @@ impl<'a> Reading<'a> {
             cpu_jobs: options.cpu_jobs,
             after: Vec::new(),
             tenants,
+            studies: Names::default(),
         }
     }
 
@@ -118,6 +121,12 @@ impl<'a> Reading<'a> {
     pub(super) fn model(&mut self, name: &str) -> Result<ModelId, TraceError> {
         let number = u16::try_from(self.models.number(name));
         number.map(ModelId).map_err(|_| self.too_many("models", u16::MAX.into()))
+    }
+
+    /// The study of that name.
+    pub(super) fn study(&mut self, name: &str) -> Result<StudyId, TraceError> {
+        let number = u16::try_from(self.studies.number(name));
+        number.map(StudyId).map_err(|_| self.too_many("studies", u16::MAX.into()))
     }
 
     /// Who a job belongs to: a tenant, a user below it if that is asked for, or a user alone.
@@ -261,14 +270,14 @@ pub(super) fn timed_job(submit: Time, duration: Span, demand: Demand) -> TraceJo
     let truth = Truth { work: duration.micros() as f64 };
     let mut spec = JobSpec::new(demand).with_truth(truth);
     spec.declared = Some(duration);
-    TraceJob { name: None, submit, spec, start_cost: None }
+    TraceJob::new(submit, spec)
 }
 
 /// A job that counts steps, at so many a second.
 pub(super) fn stepped_job(submit: Time, steps: f64, rate: f64, demand: Demand) -> TraceJob {
     let mut spec = JobSpec::new(demand).with_truth(Truth { work: steps });
     spec.nominal_pace = rate / 1e6;
-    let mut job = TraceJob { name: None, submit, spec, start_cost: None };
+    let mut job = TraceJob::new(submit, spec);
     job.spec.declared = Some(job.duration());
     job
 }

@@ -1,8 +1,8 @@
 //! A job as the fields of Heeler's own formats; what is as usual is left out.
 
 use super::WriteError;
-use crate::workload::TraceJob;
 use crate::workload::trace::Trace;
+use crate::workload::{Curve, Rising, TraceJob};
 use heeler_model::{Cluster, KindSet, Milli, Reach, Span, Step, TenantId};
 use std::collections::BTreeSet;
 
@@ -132,8 +132,28 @@ pub(super) fn fields(
     if let Some(cost) = job.start_cost {
         fields.push(("start_s", seconds(cost.micros())));
     }
+    if let Some(batch) = spec.batch() {
+        fields.push(("batch", number(&batch.asked)));
+        fields.extend(batch.adapts.then(|| ("adapts", number(&1))));
+    }
+    if let Some(trial) = &job.trial {
+        fields.push(("study", Value::Text(trial.study.to_string())));
+        fields.push(match &trial.curve {
+            Curve::Listed(scores) => ("scores", Value::List(scores.iter().map(number).collect())),
+            Curve::Rising(rising) => ("curve", curve(rising)),
+        });
+    }
     check(&fields, index, ids)?;
     Ok(fields)
+}
+
+fn curve(rising: &Rising) -> Value {
+    let mut pairs = vec![("limit", rising.limit.to_string()), ("tau", rising.tau.to_string())];
+    if rising.noise > 0.0 {
+        pairs.push(("noise", rising.noise.to_string()));
+        pairs.push(("seed", rising.seed.to_string()));
+    }
+    Value::Pairs(pairs.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
 }
 
 fn number(number: &impl ToString) -> Value {

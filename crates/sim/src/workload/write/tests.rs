@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::workload::testing::{folder, read_text};
-use crate::workload::{Options, TraceJob, Workload, read};
+use crate::workload::{Curve, Options, Rising, TraceJob, Trial, Workload, read};
 use heeler_model::{Demand, JobSpec, Time};
 
 const ALL: &str = "\
@@ -62,7 +62,7 @@ fn job(name: Option<&str>, after: &[u32]) -> TraceJob {
     if !after.is_empty() {
         spec.extras_mut().after = after.iter().map(|id| heeler_model::JobId(*id)).collect();
     }
-    TraceJob { name: name.map(Into::into), submit: Time::ZERO, spec, start_cost: None }
+    TraceJob { name: name.map(Into::into), ..TraceJob::new(Time::ZERO, spec) }
 }
 
 #[test]
@@ -153,6 +153,20 @@ mod any_job {
         )
     }
 
+    fn trials() -> impl Strategy<Value = Option<Box<Trial>>> {
+        let rising = (any::<i32>(), 1e-3..1e3f64, 1e-9..1.0f64, any::<u32>()).prop_map(
+            |(limit, tau, noise, seed)| {
+                Curve::Rising(Rising { limit: f64::from(limit) / 3.0, tau, noise, seed })
+            },
+        );
+        let scores = proptest::collection::vec(-1e9..1e9f64, 1..4);
+        let listed = scores.prop_map(|scores| Curve::Listed(scores.into()));
+        let curve = prop_oneof![rising, listed];
+        let trial = ("[a-z|=]{1,3}", curve)
+            .prop_map(|(study, curve)| Box::new(Trial { study: study.into(), curve }));
+        proptest::option::of(trial)
+    }
+
     /// Work and pace: a duration, steps at a pace, or steps at a rate for each kind.
     fn jobs() -> impl Strategy<Value = TraceJob> {
         let span = 0u64..1_000_000_000_000_000;
@@ -166,9 +180,10 @@ mod any_job {
         let few = (any::<i32>(), any::<bool>(), 0u16..3, 0u16..3);
         let times = (span.clone(), proptest::option::of(span.clone()), proptest::option::of(span));
         let deadlines = proptest::collection::vec((0u64..1_000_000_000, any::<i64>()), 0..3);
-        (demands(), work, few, times, deadlines, "[ -~]{0,6}").prop_map(
-            |(mut demand, work, few, times, deadlines, name)| {
+        (demands(), work, few, times, deadlines, "[ -~]{0,6}", trials()).prop_map(
+            |(mut demand, work, few, times, deadlines, name, trial)| {
                 let (work, pace, rates) = work;
+                let has_rates = !rates.is_empty();
                 if !rates.is_empty() {
                     demand.kinds = KindSet::ANY;
                 }
@@ -188,7 +203,13 @@ mod any_job {
                     (extras.rates, extras.deadlines) = (rates, deadlines);
                 }
                 let name = Some(name.trim()).filter(|name| !name.is_empty()).map(Into::into);
-                TraceJob { name, submit, spec, start_cost: times.2.map(Span::from_micros) }
+                let start_cost = times.2.map(Span::from_micros);
+                // A trial counts iterations, and so it has steps.
+                let trial = trial.filter(|_| pace != 1.0 || has_rates);
+                if trial.is_some() {
+                    spec.extras_mut().study = Some(heeler_model::StudyId(0));
+                }
+                TraceJob { name, start_cost, trial, ..TraceJob::new(submit, spec) }
             },
         )
     }

@@ -1,0 +1,184 @@
+//! Rounds in which every job is given a shape or waits. What shapes is for an `Allot` to say; this
+//! keeps the books: what jobs reported, how often they were started again, and when a round is due.
+
+use super::learned::Learned;
+use super::settle::{counts, settle};
+use super::shapes::Shape;
+use heeler_engine::{Job, Note, Phase, Policy, RoundClock, View};
+use heeler_model::{JobId, Plan, Span, Time};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A job to be given a shape.
+pub struct Candidate<'a> {
+    /// The job.
+    pub job: &'a Job,
+    /// What it has reported.
+    pub learned: &'a Learned,
+    /// The shape it has.
+    pub current: Option<Shape>,
+    /// Whether it must keep that, because it is just starting there.
+    pub pinned: bool,
+    /// How often it was started again.
+    pub restarts: u32,
+}
+
+/// Who gets which shape.
+pub trait Allot: Send {
+    /// A shape for each job, or none, in the same order.
+    fn allot(&self, jobs: &[Candidate], view: &View) -> Vec<Option<Shape>>;
+
+    /// A copy.
+    fn fork(&self) -> Box<dyn Allot>;
+}
+
+/// What is remembered of a job.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Book {
+    learned: Learned,
+    /// The shape it has, unless it was stopped since.
+    last: Option<Shape>,
+    starts: u32,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Books {
+    jobs: BTreeMap<JobId, Book>,
+    decided: Option<Time>,
+    round_over: bool,
+}
+
+/// Rounds in which every job is given a shape or waits.
+pub struct ShapeRounds {
+    allot: Box<dyn Allot>,
+    round: Span,
+    books: Books,
+}
+
+impl ShapeRounds {
+    /// Rounds of a length, at whole multiples of it.
+    pub fn new(allot: Box<dyn Allot>, round: Span) -> ShapeRounds {
+        ShapeRounds { allot, round, books: Books::default() }
+    }
+
+    /// The next end of a round, or now, if one ends now that was not decided on.
+    fn next_round(&self, now: Time) -> Time {
+        let length = self.round.micros().max(1);
+        let rounds = now.micros().div_ceil(length);
+        let next = Time::from_micros(rounds * length);
+        match self.books.decided == Some(next) {
+            true => Time::from_micros((rounds + 1) * length),
+            false => next,
+        }
+    }
+
+    fn placed(&mut self, id: JobId, view: &View) {
+        let fleet = view.fleet();
+        let shape = view.job(id).assignment.as_ref().and_then(|on| Shape::of(on, &fleet));
+        let book = self.books.jobs.entry(id).or_default();
+        // Other GPUs in the same shape are no start: the policy did not ask for them.
+        if !book.last.zip(shape).is_some_and(|(last, shape)| last.is_like(shape)) {
+            book.starts += 1;
+            book.last = shape;
+        }
+    }
+}
+
+impl Policy for ShapeRounds {
+    fn plan(&self, view: &View) -> Plan {
+        let nothing = Book::default();
+        let (now, fleet) = (view.now(), view.fleet());
+        let jobs = view.jobs().iter().filter(|job| counts(job));
+        let candidate = |job: &'_ Job| {
+            let book = self.books.jobs.get(&job.id).unwrap_or(&nothing);
+            let current = job.assignment.as_ref().and_then(|on| Shape::of(on, &fleet));
+            let up = |on: &heeler_model::Assignment| {
+                on.placement.slices().iter().all(|slice| fleet.is_up(slice.node))
+            };
+            let stays = job.assignment.as_ref().is_some_and(up);
+            let pinned = stays && (job.phase != Phase::Running || job.progress.from > now);
+            (book, current, pinned)
+        };
+        let mut candidates = Vec::new();
+        let mut all = Vec::new();
+        for job in jobs {
+            all.push((job.id, None));
+            if job.spec.demand.asked() > 0 {
+                let (book, current, pinned) = candidate(job);
+                let (learned, restarts) = (&book.learned, book.starts.saturating_sub(1));
+                candidates.push(Candidate { job, learned, current, pinned, restarts });
+            }
+        }
+        drop(fleet);
+        let shapes = self.allot.allot(&candidates, view);
+        let given: BTreeMap<JobId, Option<Shape>> =
+            candidates.iter().map(|candidate| candidate.job.id).zip(shapes).collect();
+        for (id, shape) in &mut all {
+            *shape = given.get(id).copied().flatten();
+        }
+        settle(&all, self.next_round(now), view)
+    }
+
+    fn observe(&mut self, note: &Note, view: &View) {
+        match note {
+            Note::Joined(id) => self.books.jobs.entry(*id).or_default().last = None,
+            Note::Placed(id) => self.placed(*id, view),
+            Note::Left(id) => drop(self.books.jobs.remove(id)),
+            Note::Reported { job, report } => {
+                let fleet = view.fleet();
+                let on = view.job(*job).assignment.as_ref();
+                if let Some(shape) = on.and_then(|on| Shape::of(on, &fleet)) {
+                    let book = self.books.jobs.entry(*job).or_default();
+                    book.learned.observe(shape.kind, report);
+                }
+            }
+            Note::RoundOver { .. } => self.books.round_over = true,
+            Note::Deciding => {
+                self.books.jobs.values_mut().for_each(|book| book.learned.refit());
+            }
+            Note::Decided => {
+                self.books.round_over = false;
+                self.books.decided = Some(view.now());
+            }
+            Note::Began(_)
+            | Note::Paused(_)
+            | Note::Progressed(_)
+            | Note::Ran { .. }
+            | Note::Load { .. }
+            | Note::Changed => {}
+        }
+    }
+
+    fn is_due(&self, view: &View) -> bool {
+        match view.rules().rounds {
+            RoundClock::World => self.books.round_over,
+            RoundClock::Recipe => {
+                !view.jobs().is_empty() && self.next_round(view.now()) == view.now()
+            }
+        }
+    }
+
+    fn wake(&self, view: &View) -> Option<Time> {
+        let recipe = view.rules().rounds == RoundClock::Recipe;
+        (recipe && !view.jobs().is_empty()).then(|| self.next_round(view.now()))
+    }
+
+    fn save(&self) -> Value {
+        serde_json::to_value(&self.books).expect("plain data")
+    }
+
+    fn restore(&mut self, saved: &Value, _view: &View) -> Result<(), String> {
+        self.books = serde_json::from_value(saved.clone()).map_err(|error| error.to_string())?;
+        self.books.jobs.values_mut().for_each(|book| book.learned.fit_again());
+        Ok(())
+    }
+
+    fn fork(&self) -> Box<dyn Policy> {
+        Box::new(ShapeRounds {
+            allot: self.allot.fork(),
+            round: self.round,
+            books: self.books.clone(),
+        })
+    }
+}

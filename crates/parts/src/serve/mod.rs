@@ -1,0 +1,5 @@
+//! Parts for served models.
+
+mod scale;
+
+pub use scale::{Scale, Wanted};

@@ -1,0 +1,82 @@
+//! How services fared: requests, latencies and replicas.
+
+use super::GPU_HOUR;
+use crate::services::Serving;
+use crate::simulation::Simulation;
+use heeler_serve::{Histogram, Summary};
+use serde::Serialize;
+
+/// Latencies, milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Latency {
+    /// Mean.
+    pub mean: f64,
+    /// Half of them took at most this.
+    pub p50: f64,
+    /// 95 of a hundred took at most this.
+    pub p95: f64,
+    /// 99 of a hundred took at most this.
+    pub p99: f64,
+}
+
+/// One service.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ServiceFigures {
+    /// Which.
+    pub name: String,
+    /// Requests that came.
+    pub requests: u64,
+    /// Part of them that was answered in time.
+    pub attainment: f64,
+    /// Requests answered too late.
+    pub late: u64,
+    /// Requests turned away or dropped because they would have been late.
+    pub refused: u64,
+    /// Requests answered from the cache or together with an equal one.
+    pub cached: u64,
+    /// From arrival to answer.
+    pub latency_ms: Latency,
+    /// From arrival to the first token; zero for models without tokens.
+    pub first_token_ms: Latency,
+    /// Requests answered together, in the mean.
+    pub batch: f64,
+    /// Replicas that held GPUs, in the mean.
+    pub replicas: f64,
+    /// GPU time they held, hours.
+    pub gpu_hours: f64,
+}
+
+/// All services of a simulation.
+pub(super) fn of(simulation: &Simulation) -> Vec<ServiceFigures> {
+    let figures = |serving: &Serving| {
+        let (spec, seen) = (&serving.spec, serving.history().all());
+        let now = simulation.now();
+        let jobs = serving.jobs().iter().map(|job| simulation.records()[*job].held_milli_at(now));
+        let held: f64 = jobs.sum();
+        let lasted = now.min(spec.until).since(spec.from).micros() as f64;
+        let milli = f64::from(spec.demand.asked()) * f64::from(spec.demand.share.0);
+        ServiceFigures {
+            name: spec.name.clone(),
+            requests: seen.arrived,
+            attainment: seen.goodput(),
+            late: seen.late,
+            refused: seen.rejected + seen.expired,
+            cached: seen.cache_hits + seen.merged,
+            latency_ms: latency(&seen.latency),
+            first_token_ms: latency(&seen.first_token),
+            batch: batch(seen),
+            replicas: held / (lasted * milli).max(1.0),
+            gpu_hours: held / GPU_HOUR,
+        }
+    };
+    simulation.services().iter().map(figures).collect()
+}
+
+fn batch(seen: &Summary) -> f64 {
+    seen.batch_sizes.mean()
+}
+
+fn latency(of: &Histogram) -> Latency {
+    let ms = |part: f64| of.quantile(part).unwrap_or(0) as f64 / 1e6;
+    Latency { mean: of.mean() / 1e6, p50: ms(0.5), p95: ms(0.95), p99: ms(0.99) }
+}

@@ -1,0 +1,132 @@
+//! Who shares a GPU with whom in the modelled world. Jobs that have whole GPUs are not here, so
+//! that a run without sharing pays nothing.
+
+use crate::queue::Happening;
+use crate::simulation::Simulation;
+use crate::world::Sharer;
+use heeler_model::{Assignment, Event, Generation, JobId, NodeId};
+use smallvec::SmallVec;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Jobs on parts of GPUs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Neighbours {
+    jobs: BTreeMap<JobId, Assignment>,
+    gpus: BTreeMap<(NodeId, u32), SmallVec<[JobId; 2]>>,
+    /// GPUs that several jobs are on.
+    shared: u64,
+}
+
+/// The GPUs of an assignment.
+fn gpus(on: &Assignment) -> impl Iterator<Item = (NodeId, u32)> {
+    let slices = on.placement.slices().iter();
+    slices.flat_map(|slice| slice.slots.iter().map(|slot| (slice.node, slot)))
+}
+
+impl Neighbours {
+    /// GPUs that several jobs are on.
+    pub(crate) fn shared(&self) -> u64 {
+        self.shared
+    }
+
+    fn enter(&mut self, job: JobId, on: Assignment) {
+        for gpu in gpus(&on) {
+            let here = self.gpus.entry(gpu).or_default();
+            here.push(job);
+            self.shared += u64::from(here.len() == 2);
+        }
+        self.jobs.insert(job, on);
+    }
+
+    fn leave(&mut self, job: JobId) -> Option<Assignment> {
+        let on = self.jobs.remove(&job)?;
+        for gpu in gpus(&on) {
+            let here = self.gpus.get_mut(&gpu).expect("a job is on its GPUs");
+            here.retain(|other| *other != job);
+            self.shared -= u64::from(here.len() == 1);
+            if here.is_empty() {
+                self.gpus.remove(&gpu);
+            }
+        }
+        Some(on)
+    }
+
+    fn beside(&self, job: JobId, gpu: (NodeId, u32)) -> impl Iterator<Item = JobId> {
+        let here = self.gpus.get(&gpu).into_iter().flatten().copied();
+        here.filter(move |other| *other != job)
+    }
+
+    fn all_beside(&self, job: JobId, on: &Assignment) -> BTreeSet<JobId> {
+        gpus(on).flat_map(|gpu| self.beside(job, gpu)).collect()
+    }
+}
+
+impl Simulation {
+    /// A job comes onto parts of GPUs: the others there run at another pace from now on.
+    pub(crate) fn moves_in(&mut self, job: JobId, on: &Assignment) {
+        if on.share.is_whole() || on.gpus() == 0 {
+            return;
+        }
+        self.neighbours.enter(job, on.clone());
+        self.watch.shares(self.neighbours.shared());
+        for other in self.neighbours.all_beside(job, on) {
+            let event = self.change_pace(other);
+            self.answers.extend(event);
+        }
+    }
+
+    /// A job leaves its GPUs: those who shared them run at another pace from now on.
+    pub(crate) fn moves_out(&mut self, job: JobId) {
+        let Some(on) = self.neighbours.leave(job) else { return };
+        self.watch.shares(self.neighbours.shared());
+        for other in self.neighbours.all_beside(job, &on) {
+            if let Some(event) = self.change_pace(other) {
+                self.engine.observe(self.now, event);
+            }
+        }
+    }
+
+    /// The pace of a job on what it has, beside whom it has there: that on its slowest GPU.
+    pub(crate) fn pace_of(&self, job: JobId, on: &Assignment) -> f64 {
+        let spec = &self.engine.state().job(job).spec;
+        let pace = self.world.pace.pace(spec, on, &self.cluster);
+        if on.share.is_whole() || on.gpus() == 0 {
+            return pace;
+        }
+        let sharer = |job: JobId, on: &Assignment| {
+            let spec = &self.engine.state().job(job).spec;
+            Sharer { model: spec.model, share: on.share, asked: spec.demand.share }
+        };
+        let parts = gpus(on).map(|gpu| {
+            let kind = self.cluster.nodes[gpu.0.index()].kind;
+            let others = self.neighbours.beside(job, gpu);
+            let others = others.map(|other| sharer(other, &self.neighbours.jobs[&other]));
+            self.world.sharing.pace(sharer(job, on), kind, others)
+        });
+        pace * parts.fold(f64::INFINITY, f64::min)
+    }
+
+    /// Look at a running job's pace again.
+    fn change_pace(&mut self, job: JobId) -> Option<Event> {
+        let on = self.neighbours.jobs.get(&job)?;
+        let now = self.now;
+        // A job that is being saved does nothing, and one that has just finished is all but gone.
+        if self.records[job].pace == 0.0 || self.records[job].finish() <= now {
+            return None;
+        }
+        let pace = self.pace_of(job, on);
+        let record = &mut self.records[job];
+        if pace == record.pace {
+            return None;
+        }
+        record.useful_milli += record.useful_since_start(now);
+        record.done = record.done_at(now);
+        record.from = record.from.max(now);
+        record.pace = pace;
+        record.stamp += 1;
+        let (done, from, generation) = (record.done, record.from, Generation(record.generation));
+        let finish = record.finish() + self.world.notice_late();
+        self.queue.push(finish, Happening::Finish(job, record.stamp));
+        Some(Event::Progress { job, generation, done, from, pace })
+    }
+}

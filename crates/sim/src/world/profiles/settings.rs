@@ -1,0 +1,70 @@
+//! What a world says of training jobs beside what was measured of them: facts of the models, and
+//! switches where an author's program differs from plain sense.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What a world says of training jobs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct TrainingSettings {
+    /// Jobs say what they measured, and choose their batch anew, at multiples of this, at the end
+    /// of every epoch, and when they start.
+    pub report_every_s: f64,
+    /// Epochs end at whole seconds: their lengths are rounded.
+    pub whole_seconds: bool,
+    /// Other GPUs cost nothing if there are as many of the same kind on as many nodes.
+    pub equal_shapes_are_free: bool,
+    /// No job can use more GPUs than this.
+    pub gpus_max: u32,
+    /// Jobs say that the batch they asked for is the most they can make use of, while they choose
+    /// up to the largest that was measured.
+    pub asked_is_most: bool,
+    /// Facts of the models.
+    pub models: BTreeMap<String, ModelSettings>,
+}
+
+/// What a world says of a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct ModelSettings {
+    /// Epochs until it is trained; as many as were measured, if not given.
+    pub epochs: Option<usize>,
+    /// Seconds that every start takes.
+    pub restart_s: f64,
+    /// Seconds that a start takes, as the job's owner says.
+    pub said_restart_s: f64,
+    /// Progress is slower than measured by this factor.
+    pub slow_down: f64,
+    /// Examples that a GPU of a kind takes in one pass, if fewer than were measured.
+    pub most_on_gpu: BTreeMap<String, u32>,
+    /// The same by number of the kind.
+    #[serde(skip)]
+    pub(super) limits: Vec<(usize, u32)>,
+}
+
+impl Default for TrainingSettings {
+    fn default() -> TrainingSettings {
+        TrainingSettings {
+            report_every_s: 60.0,
+            whole_seconds: false,
+            equal_shapes_are_free: false,
+            gpus_max: 64,
+            asked_is_most: false,
+            models: BTreeMap::new(),
+        }
+    }
+}
+
+impl Default for ModelSettings {
+    fn default() -> ModelSettings {
+        ModelSettings {
+            epochs: None,
+            restart_s: 30.0,
+            said_restart_s: 30.0,
+            slow_down: 1.0,
+            most_on_gpu: BTreeMap::new(),
+            limits: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! How jobs that share a GPU slow each other down: as measured of two models on a kind of GPU, by a
+//! mechanism and with a share of it each, or by a rule where nothing was measured. What one loses
+//! says nothing of what the other does.
+
+use crate::workload::{Names, Row, Table, TraceError};
+use heeler_model::{Cluster, KindId, Milli, ModelId};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How a GPU runs several jobs at the same time.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mechanism {
+    /// In slices of milliseconds, as GPUs do by themselves.
+    #[default]
+    TimeSlice,
+    /// At once, by NVIDIA's multi-process service.
+    Mps,
+}
+
+/// What happens to jobs that share a GPU.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Sharing {
+    /// How GPUs run several jobs.
+    pub mechanism: Mechanism,
+    /// The part of its pace that each neighbour leaves a job where the two were not measured; in
+    /// addition, a job that has less of a GPU than it asked for is slower in that proportion.
+    pub unmeasured: f64,
+    /// A table of measured pairs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<PathBuf>,
+    /// The same, read.
+    #[serde(skip)]
+    pub table: Option<Arc<PairTable>>,
+}
+
+impl Default for Sharing {
+    fn default() -> Sharing {
+        let mechanism = Mechanism::TimeSlice;
+        Sharing { mechanism, unmeasured: 1.0, pairs: None, table: None }
+    }
+}
+
+/// A job on a GPU that it shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sharer {
+    /// What it trains.
+    pub model: ModelId,
+    /// How much of the GPU it has.
+    pub share: Milli,
+    /// How much it asked for.
+    pub asked: Milli,
+}
+
+impl Sharing {
+    /// The part of its pace alone that a job has beside others on a GPU of a kind.
+    pub fn pace(&self, job: Sharer, kind: KindId, others: impl Iterator<Item = Sharer>) -> f64 {
+        let (mut pace, mut guessed) = (1.0, false);
+        for other in others {
+            let table = self.table.as_ref();
+            match table.and_then(|table| table.pace(kind, self.mechanism, job, other)) {
+                Some(measured) => pace *= measured,
+                None => {
+                    pace *= self.unmeasured;
+                    guessed = true;
+                }
+            }
+        }
+        if guessed && job.share < job.asked {
+            pace *= f64::from(job.share.0) / f64::from(job.asked.0);
+        }
+        pace
+    }
+}
+
+/// Where two models were measured side by side; shares are zero where the row holds for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Beside {
+    kind: KindId,
+    mechanism: Mechanism,
+    model: ModelId,
+    neighbour: ModelId,
+    share: u32,
+    neighbour_share: u32,
+}
+
+/// Measured paces of models beside others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PairTable {
+    rows: BTreeMap<Beside, f64>,
+}
+
+impl PairTable {
+    /// Read a table with the columns `kind`, `model`, `neighbour` and `pace`, and perhaps
+    /// `mechanism` (`time-slice` or `mps`; both, if it does not say), `share` and `neighbour_share`
+    /// (parts of the GPU; any, if it does not say). `pace` is what the model does beside the
+    /// neighbour, relative to what it does alone. It is a mistake if no row is of models and a kind
+    /// that occur.
+    pub fn read(path: &Path, models: &Names, cluster: &Cluster) -> Result<PairTable, TraceError> {
+        let file = Table::open(path, ',')?;
+        file.header().must_have(&["kind", "model", "neighbour", "pace"])?;
+        let mut table = PairTable::default();
+        file.each(|row| {
+            let pace = row.number("pace")?;
+            if pace <= 0.0 {
+                let message = format!("expected a number above zero, found `{pace}`");
+                return Err(row.wrong("pace", message).hint("leave out pairs that cannot run"));
+            }
+            let mechanisms = mechanisms(row)?;
+            let (share, neighbour_share) = (share(row, "share")?, share(row, "neighbour_share")?);
+            let number = |field| -> Result<Option<ModelId>, TraceError> {
+                Ok(models.find(row.text(field)?).map(|index| ModelId(index as u16)))
+            };
+            let (model, neighbour) = (number("model")?, number("neighbour")?);
+            let name = row.text("kind")?;
+            let kind = cluster.kinds.iter().position(|kind| kind.name == name);
+            let (Some(model), Some(neighbour), Some(kind)) = (model, neighbour, kind) else {
+                return Ok(());
+            };
+            for mechanism in mechanisms {
+                let (kind, mechanism) = (KindId(kind as u8), *mechanism);
+                let at = Beside { kind, mechanism, model, neighbour, share, neighbour_share };
+                table.rows.insert(at, pace);
+            }
+            Ok(())
+        })?;
+        match table.rows.is_empty() {
+            true => Err(TraceError::file(path, "has no row for models and a kind that occur here")
+                .hint("models are those of the trace, kinds those of the cluster")),
+            false => Ok(table),
+        }
+    }
+
+    /// Enter what a model does beside another on a kind of GPU, whatever the shares.
+    pub fn insert(
+        &mut self,
+        kind: KindId,
+        mechanism: Mechanism,
+        model: ModelId,
+        neighbour: ModelId,
+        pace: f64,
+    ) {
+        let at = Beside { kind, mechanism, model, neighbour, share: 0, neighbour_share: 0 };
+        self.rows.insert(at, pace);
+    }
+
+    /// What a job does beside another, if that was measured: with these shares, or with any.
+    pub fn pace(
+        &self,
+        kind: KindId,
+        mechanism: Mechanism,
+        job: Sharer,
+        other: Sharer,
+    ) -> Option<f64> {
+        let (model, neighbour) = (job.model, other.model);
+        let with = |share: u32, neighbour_share: u32| {
+            let at = Beside { kind, mechanism, model, neighbour, share, neighbour_share };
+            self.rows.get(&at).copied()
+        };
+        let (share, beside) = (job.share.0, other.share.0);
+        with(share, beside)
+            .or_else(|| with(share, 0))
+            .or_else(|| with(0, beside))
+            .or_else(|| with(0, 0))
+    }
+}
+
+/// The mechanisms that a row speaks of.
+fn mechanisms(row: &Row) -> Result<&'static [Mechanism], TraceError> {
+    match row.get("mechanism") {
+        None => Ok(&[Mechanism::TimeSlice, Mechanism::Mps]),
+        Some("time-slice") => Ok(&[Mechanism::TimeSlice]),
+        Some("mps") => Ok(&[Mechanism::Mps]),
+        Some(other) => {
+            let message = format!("expected `time-slice` or `mps`, found `{other}`");
+            Err(row.wrong("mechanism", message))
+        }
+    }
+}
+
+/// A share in thousandths; zero where the row does not say.
+fn share(row: &Row, field: &str) -> Result<u32, TraceError> {
+    if row.get(field).is_none() {
+        return Ok(0);
+    }
+    let milli = (row.number(field)? * 1000.0).round();
+    match (1.0..=1000.0).contains(&milli) {
+        true => Ok(milli as u32),
+        false => Err(row.wrong(field, "expected a part of a GPU above 0 and up to 1")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sharer(model: u16, share: u32) -> Sharer {
+        Sharer { model: ModelId(model), share: Milli(share), asked: Milli(1000) }
+    }
+
+    fn read(text: &str) -> Result<PairTable, TraceError> {
+        let path = std::env::temp_dir().join(format!(
+            "heeler-pairs-{}-{}.csv",
+            std::process::id(),
+            text.len()
+        ));
+        std::fs::write(&path, text).expect("a file");
+        let mut models = Names::default();
+        for name in ["a", "b"] {
+            models.number(name);
+        }
+        let cluster = crate::cluster::parse("v100=1,k80=1").expect("a cluster");
+        let table = PairTable::read(&path, &models, &cluster);
+        std::fs::remove_file(path).expect("a file");
+        table
+    }
+
+    #[test]
+    fn pairs_go_by_kind_mechanism_share_and_side() {
+        let text = "kind,mechanism,model,neighbour,share,neighbour_share,pace\n\
+                    v100,,a,b,,,0.9\nv100,mps,a,b,0.5,0.5,0.7\nv100,mps,b,a,,,0.4\nx,,a,b,,,1\n";
+        let table = Some(Arc::new(read(text).expect("a table")));
+        let sliced = Sharing { table, unmeasured: 0.8, ..Sharing::default() };
+        let mps = Sharing { mechanism: Mechanism::Mps, ..sliced.clone() };
+        let kind = |name: &str| {
+            let cluster = crate::cluster::parse("v100=1,k80=1").expect("a cluster");
+            let index = cluster.kinds.iter().position(|kind| kind.name == name).expect("a kind");
+            KindId(index as u8)
+        };
+        let pace = |sharing: &Sharing, on: &str, job, other| {
+            sharing.pace(job, kind(on), std::iter::once(other))
+        };
+        let (a, b) = (sharer(0, 500), sharer(1, 500));
+        assert_eq!(pace(&sliced, "v100", a, b), 0.9, "measured with any share");
+        assert_eq!(pace(&mps, "v100", a, b), 0.7, "measured with just these shares");
+        assert_eq!(pace(&mps, "v100", b, a), 0.4, "the other side");
+        assert_eq!(pace(&mps, "v100", sharer(0, 300), b), 0.9, "another share");
+        assert_eq!(pace(&sliced, "v100", b, a), 0.4, "half a GPU, and 0.8 of that");
+        assert_eq!(pace(&sliced, "k80", a, b), 0.4, "another kind");
+        assert_eq!(sliced.pace(a, kind("v100"), std::iter::empty()), 1.0, "nobody beside it");
+    }
+
+    #[test]
+    fn mistakes_in_pairs_are_named() {
+        let head = "kind,mechanism,model,neighbour,share,pace\n";
+        for (row, message) in [
+            ("v100,magic,a,b,,1", "expected `time-slice` or `mps`, found `magic`"),
+            ("v100,,a,b,2,1", "expected a part of a GPU above 0 and up to 1"),
+            ("v100,,a,b,,0", "expected a number above zero, found `0`"),
+            ("v100,,a,c,,1", "has no row for models and a kind that occur here"),
+        ] {
+            let error = read(&format!("{head}{row}\n")).expect_err(row);
+            assert_eq!(error.message, message);
+        }
+    }
+}
