@@ -4,7 +4,8 @@
 //! more often than every so often.
 
 use super::{Shares, rate};
-use heeler_engine::{Draft, Grip, Note, Place, Policy, RoundClock, View, Want};
+use crate::place::{Fit, Remainder};
+use heeler_engine::{Draft, Grip, Note, Pick, Place, Policy, RoundClock, View, Want};
 use heeler_model::{
     Assignment, JobId, KindId, KindSet, Placement, Plan, Reason, Run, Scope, Span, TenantId, Time,
     Wait,
@@ -12,6 +13,10 @@ use heeler_model::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+/// On as few nodes as possible, but rather spread than wait: shares count GPUs, not nodes.
+const TOGETHER: Fit =
+    Fit { pick: Pick::Tightest, remainder: Remainder::AsPicked, relax: true, racks: false };
 
 /// What a job should have had and what it has had, by kind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -237,7 +242,7 @@ impl Policy for RoundTarget {
         for (_, id, kind) in fresh {
             let mut want = Want::as_asked(view.job(id));
             want.demand.kinds = KindSet::only(kind);
-            match crate::place::Anywhere.place(&want, &draft, view) {
+            match TOGETHER.place(&want, &draft, view) {
                 Ok(placement) => {
                     draft.claim(&placement, Grip::from(&want.demand));
                     let assignment = Assignment { placement, share: want.demand.share };
