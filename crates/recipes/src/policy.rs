@@ -199,6 +199,8 @@ pub enum PreemptCard {
     Never,
     /// Those of jobs behind it.
     ByOrder,
+    /// Those of jobs that the order itself puts behind it, not of those that only came later.
+    StrictlyByOrder,
     /// Those of jobs of tenants beyond their quota.
     Reclaim,
 }
@@ -328,7 +330,8 @@ impl Made for PolicyCard {
             fit,
             preempt: match self.preempt {
                 PreemptCard::Never => Preempt::Never,
-                PreemptCard::ByOrder => Preempt::ByOrder { lease },
+                PreemptCard::ByOrder => Preempt::ByOrder { lease, strictly: false },
+                PreemptCard::StrictlyByOrder => Preempt::ByOrder { lease, strictly: true },
                 PreemptCard::Reclaim => Preempt::Reclaim { lease },
             },
             cadence: match self.cadence {

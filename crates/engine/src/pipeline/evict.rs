@@ -35,7 +35,8 @@ impl<'a> Walk<'a> {
         }
         match self.pipe.parts.preempt {
             Preempt::Never => false,
-            Preempt::ByOrder { .. } => {
+            Preempt::ByOrder { strictly, .. } => {
+                let rank = if strictly { rank.last_of_its_key() } else { rank };
                 wants.iter().any(|want| self.relieve(job, want, From::Behind(rank)))
             }
             Preempt::Reclaim { .. } => wants.iter().any(|want| {

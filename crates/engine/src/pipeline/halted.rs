@@ -48,4 +48,21 @@ impl Walk<'_> {
             self.planned.insert(id, None);
         }
     }
+
+    /// Whoever found no room may not be let in any more after others were: then that is why it
+    /// waits, and nobody else need wait for it.
+    pub(super) fn ask_those_who_wait(&mut self) {
+        let (Some(door), Some(gate)) = (&mut self.door, &self.pipe.parts.gate) else { return };
+        if self.pipe.parts.resize.is_none() {
+            return;
+        }
+        for wait in &mut self.plan.wait {
+            let job = self.view.state().job(wait.job);
+            if gate.class(job) != 0
+                && let Err(reason) = door.ask(job, job.milli())
+            {
+                wait.reason = reason;
+            }
+        }
+    }
 }

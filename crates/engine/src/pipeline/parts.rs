@@ -27,6 +27,8 @@ pub enum Preempt {
     ByOrder {
         /// For how long a job that starts may not be disturbed.
         lease: Span,
+        /// Whether having come earlier is not enough, where the order itself makes no difference.
+        strictly: bool,
     },
     /// Those of jobs whose tenants use more than their quota, latest start first, if its own
     /// tenant uses less.
@@ -40,7 +42,7 @@ impl Preempt {
     pub(super) fn lease(self) -> Span {
         match self {
             Preempt::Never => Span::ZERO,
-            Preempt::ByOrder { lease } | Preempt::Reclaim { lease } => lease,
+            Preempt::ByOrder { lease, .. } | Preempt::Reclaim { lease } => lease,
         }
     }
 }

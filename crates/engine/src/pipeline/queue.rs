@@ -50,6 +50,13 @@ pub(super) struct Rank {
     pub job: JobId,
 }
 
+impl Rank {
+    /// The rank behind all whom the order itself puts level with this one.
+    pub(super) fn last_of_its_key(self) -> Rank {
+        Rank { submitted: Time::MAX, job: JobId(u32::MAX), ..self }
+    }
+}
+
 /// What makes waiting jobs interchangeable to gate, allocation and placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ClassKey {

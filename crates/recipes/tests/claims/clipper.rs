@@ -87,7 +87,7 @@ fn mixed_without_either_is_priority() {
 
 fn is_priority(recipe: &str) {
     const PLAIN: &str = "name = \"plain\"\nsummary = \"By priority.\"\n[policy]\n\
-                         order = \"priority\"\npreempt = \"by-order\"\nfit = \"skip\"\n";
+                         order = \"priority\"\npreempt = \"strictly-by-order\"\nfit = \"skip\"\n";
     let options = GeneratorOptions { jobs: 400, load: 1.2, ..GeneratorOptions::default() };
     let mut scene = Scene::generated("4x8", &options);
     for (index, job) in scene.jobs.iter_mut().enumerate() {
