@@ -121,16 +121,20 @@ impl<'a> Walk<'a> {
             };
             let job = self.view.job(id);
             let free = self.draft.unused(node);
-            let reach = seat.most.min(on.gpus() + free.count());
-            let size = job.spec.demand.sizes.largest_up_to(reach).unwrap_or(0);
-            let Some(more) = size.checked_sub(on.gpus()).filter(|more| *more > 0) else { continue };
+            let (grip, has) = (grip(job, on.share), on.gpus());
+            let sizes = &job.spec.demand.sizes;
+            let largest = sizes.largest_up_to(seat.most.min(has + free.count()));
+            // The largest that a limit and what there is beside the GPUs allow.
+            let found =
+                std::iter::successors(largest, |size| sizes.largest_up_to(size.checked_sub(1)?))
+                    .take_while(|size| *size > has && on.share.is_whole())
+                    .map(|size| (size - has, Placement::on(node, free.lowest(size - has))))
+                    .find(|(more, extra)| {
+                        let milli = i64::from(*more) * i64::from(on.share.0);
+                        self.within_limits(job, milli) && self.draft.has_room_for(extra, grip)
+                    });
+            let Some((more, extra)) = found else { continue };
             let milli = i64::from(more) * i64::from(on.share.0);
-            let within = self.within_limits(job, milli);
-            let extra = Placement::on(node, free.lowest(more));
-            let grip = grip(job, on.share);
-            if !within || !on.share.is_whole() || !self.draft.has_room_for(&extra, grip) {
-                continue;
-            }
             self.draft.claim(&extra, grip);
             let had = on.placement.slices().first().map_or(Slots::default(), |slice| slice.slots);
             let placement = Placement::on(node, had.or(free.lowest(more)));
