@@ -68,8 +68,6 @@ pub enum Reason {
     },
     /// It is a replica that its service does not need at present.
     NotNeeded {
-        /// Its number among the replicas, counted from zero.
-        replica: u32,
         /// How many are needed.
         wanted: u32,
     },

@@ -98,11 +98,13 @@ fn not_allowed(reason: &Reason, names: &dyn Naming) -> Said {
             format!("job {} holds a lease on GPUs it could use until {until}", names.job(holder)),
             None,
         ),
-        Reason::NotNeeded { replica, wanted } => (
-            format!(
-                "it is replica {} of a service whose load calls for {wanted} at present",
-                replica + 1
-            ),
+        Reason::NotNeeded { wanted } => (
+            match wanted {
+                1 => "its service has a load that calls for one replica at present".into(),
+                wanted => {
+                    format!("its service has a load that calls for {wanted} replicas at present")
+                }
+            },
             Some("it starts by itself when the load grows".into()),
         ),
         Reason::RoundNotOver { until } => {
@@ -183,7 +185,11 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
             Some("a recipe that backfills would let smaller jobs pass".into()),
         ),
         Reason::NotEnoughFree { need, free } => (
-            format!("it needs {need} GPUs and {free} are free"),
+            format!(
+                "it needs {} and {} free",
+                if need == 1 { "one GPU".into() } else { format!("{need} GPUs") },
+                if free == 1 { "one is".into() } else { format!("{free} are") }
+            ),
             (free > 0).then(|| match free {
                 1 => "with one GPU it might start now".into(),
                 free => format!("with {free} GPUs or fewer it might start now"),

@@ -1,6 +1,6 @@
 //! Gates as they are written in cards: a word, a table, or several of them one behind the other.
 
-use crate::quantity::Length;
+use crate::quantity::{Length, part};
 use heeler_engine::Gate;
 use heeler_parts::gate::{AllOf, Asha, Replicas, Variant, WithinQuota};
 use heeler_parts::serve::Scale;
@@ -95,13 +95,6 @@ impl GateCard {
             }
         }
     }
-}
-
-fn part<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    let number = f64::deserialize(from)?;
-    let fits = number > 0.0 && number <= 1.0;
-    let wrong = || Error::custom(format!("expected a part above 0 and up to 1, found {number}"));
-    if fits { Ok(number) } else { Err(wrong()) }
 }
 
 fn two_or_more<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {

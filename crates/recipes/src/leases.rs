@@ -2,7 +2,7 @@
 
 use crate::card::Made;
 use crate::policy::PredictCard;
-use crate::quantity::Length;
+use crate::quantity::{Length, amount, period, positive};
 use heeler_engine::Policy;
 use heeler_parts::leases::{Admission, Chronus, Desk, Terms};
 use heeler_parts::place::LocalSearch;
@@ -14,12 +14,16 @@ use toml::Value;
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LeasesCard {
     /// How long a lease is.
+    #[serde(deserialize_with = "period")]
     pub lease: Length,
     /// How often new jobs are looked at.
+    #[serde(deserialize_with = "period")]
     pub admission: Length,
     /// How often idle GPUs are handed out.
+    #[serde(deserialize_with = "period")]
     pub tick: Length,
     /// Part by which estimates are raised.
+    #[serde(deserialize_with = "amount")]
     pub margin: f64,
     /// What saving and resuming is taken to cost a job of one GPU; as much again for each doubling.
     pub restart: Length,
@@ -28,6 +32,7 @@ pub struct LeasesCard {
     /// Which of several deadlines a job must be able to keep to be admitted.
     pub admit: AdmitCard,
     /// A deadline up to so many times as far away as asked for is agreed to.
+    #[serde(deserialize_with = "positive")]
     pub tolerate: f64,
     /// Who says how long jobs run.
     pub predict: PredictCard,

@@ -3,7 +3,7 @@
 
 use crate::card::Made;
 use crate::gates::GateCard;
-use crate::quantity::{GpuTime, Length, Promote};
+use crate::quantity::{GpuTime, Length, Promote, period, sigma};
 use heeler_engine::{
     Allocate, Cadence, Fit, Order, Parts, Pick, Pipeline, Place, Policy, Predict, Preempt, Resize,
 };
@@ -121,6 +121,7 @@ pub enum PredictCard {
     /// The truth times a log-normal error.
     Noisy {
         /// Standard deviation of the logarithm of the error.
+        #[serde(deserialize_with = "sigma")]
         sigma: f64,
     },
 }
@@ -213,7 +214,7 @@ pub enum CadenceCard {
     #[default]
     Event,
     /// At whole multiples of a time.
-    Round(Length),
+    Round(#[serde(deserialize_with = "period")] Length),
 }
 
 impl PredictCard {

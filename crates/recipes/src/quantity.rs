@@ -29,6 +29,51 @@ impl Serialize for Length {
     }
 }
 
+/// Rounds, turns and leases shorter than this would only be looked at, never used.
+const PERIOD_MIN: Span = Span::from_secs(1);
+
+/// A length that comes again and again: at least a second.
+pub(crate) fn period<'de, D: Deserializer<'de>>(from: D) -> Result<Length, D::Error> {
+    let length = Length::deserialize(from)?;
+    let wrong = || Error::custom(format!("expected a time of at least {PERIOD_MIN}"));
+    if length.0 >= PERIOD_MIN { Ok(length) } else { Err(wrong()) }
+}
+
+/// A part: above 0 and up to 1.
+pub(crate) fn part<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let number = f64::deserialize(from)?;
+    let wrong = || Error::custom(format!("expected a part above 0 and up to 1, found {number}"));
+    if number > 0.0 && number <= 1.0 { Ok(number) } else { Err(wrong()) }
+}
+
+/// A number from 0 to 1000.
+pub(crate) fn amount<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let number = f64::deserialize(from)?;
+    let wrong = || Error::custom(format!("expected a number from 0 to 1000, found {number}"));
+    if (0.0..=1000.0).contains(&number) { Ok(number) } else { Err(wrong()) }
+}
+
+/// A number above 0 and up to 1000.
+pub(crate) fn positive<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let number = amount(from)?;
+    let wrong = || Error::custom("expected a number above 0, found 0");
+    if number > 0.0 { Ok(number) } else { Err(wrong()) }
+}
+
+/// The spread of an error: from 0 to 10, which is more than anybody could err by.
+pub(crate) fn sigma<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let number = f64::deserialize(from)?;
+    let wrong = || Error::custom(format!("expected a number from 0 to 10, found {number}"));
+    if (0.0..=10.0).contains(&number) { Ok(number) } else { Err(wrong()) }
+}
+
+/// A number of at least one.
+pub(crate) fn one_or_more<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let number = i64::deserialize(from)?;
+    let fitting = u32::try_from(number).ok().filter(|number| *number >= 1);
+    fitting.ok_or_else(|| Error::custom(format!("expected a number from 1 on, found {number}")))
+}
+
 impl<'de> Deserialize<'de> for GpuTime {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<GpuTime, D::Error> {
         let text = String::deserialize(from)?;

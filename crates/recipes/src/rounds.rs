@@ -1,7 +1,7 @@
 //! Cards of recipes that share out time in rounds.
 
 use crate::card::Made;
-use crate::quantity::Length;
+use crate::quantity::{Length, period};
 use heeler_engine::Policy;
 use heeler_parts::predict::Oracle;
 use heeler_parts::shares::{
@@ -17,6 +17,7 @@ pub struct RoundsCard {
     /// Which part of the time each job should have on each kind of GPU.
     pub shares: SharesCard,
     /// How long a round is.
+    #[serde(deserialize_with = "period")]
     pub round: Length,
     /// Shares are computed anew no more often than this.
     pub reset: Length,

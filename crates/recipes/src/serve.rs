@@ -1,8 +1,10 @@
 //! How a recipe serves models: the table `[serve]` of a card, laid over what a service declares.
 
+use crate::quantity::{amount, one_or_more, part, positive};
 use heeler_serve::batch::{BatchCard, BatcherCard};
 use heeler_serve::{ModelCard, ServiceCard};
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// How models that answer in batches are served. What is not given is as the service declares it.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
@@ -12,7 +14,7 @@ pub struct ServeCard {
     #[serde(default)]
     pub batching: Option<BatchingCard>,
     /// Milliseconds that a batch which is not full waits for more requests.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "delay")]
     pub delay_ms: Option<f64>,
     /// Answers that are kept for equal questions.
     #[serde(default)]
@@ -27,15 +29,18 @@ pub struct ServeCard {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum BatchingCard {
     /// Up to so many requests.
-    Fixed(u32),
+    Fixed(#[serde(deserialize_with = "one_or_more")] u32),
     /// As many as the target allows, found by trying.
     #[serde(rename_all = "kebab-case")]
     Aimd {
         /// Part of the service's latency target that a batch may take; the rest is for waiting.
+        #[serde(deserialize_with = "part")]
         part: f64,
         /// How many more requests after a full batch in time.
+        #[serde(deserialize_with = "positive")]
         add: f64,
         /// By which part it is cut after a batch that took too long.
+        #[serde(deserialize_with = "back_off")]
         back_off: f64,
     },
 }
@@ -54,7 +59,7 @@ impl ServeCard {
     fn set(&self, card: &mut BatchCard) {
         match self.batching {
             None => {}
-            Some(BatchingCard::Fixed(most)) => card.batcher = BatcherCard::Fixed(most.max(1)),
+            Some(BatchingCard::Fixed(most)) => card.batcher = BatcherCard::Fixed(most),
             Some(BatchingCard::Aimd { part, add, back_off }) => {
                 let most = match card.batcher {
                     BatcherCard::Fixed(most) | BatcherCard::Aimd { most, .. } => most,
@@ -67,4 +72,14 @@ impl ServeCard {
         card.cache = self.cache.unwrap_or(card.cache);
         card.expire = self.expire.unwrap_or(card.expire);
     }
+}
+
+fn delay<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    amount(from).map(Some)
+}
+
+fn back_off<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let number = f64::deserialize(from)?;
+    let wrong = || Error::custom(format!("expected a part between 0 and 1, found {number}"));
+    if number > 0.0 && number < 1.0 { Ok(number) } else { Err(wrong()) }
 }

@@ -2,10 +2,11 @@
 //! done there.
 
 use crate::card::Made;
-use crate::quantity::Length;
+use crate::quantity::{Length, one_or_more, period, positive};
 use heeler_engine::Policy;
 use heeler_parts::goodput::{Allot, ShapeRounds, Sia};
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use toml::Value;
 
 /// What a recipe is made of that gives every job so many GPUs of a kind, in rounds.
@@ -15,6 +16,7 @@ pub struct ShapesCard {
     /// Who gets how many of which.
     pub allot: AllotCard,
     /// How long a round is.
+    #[serde(deserialize_with = "period")]
     pub round: Length,
 }
 
@@ -26,12 +28,16 @@ pub enum AllotCard {
     #[serde(rename_all = "kebab-case")]
     Sia {
         /// The power to which goodput counts.
+        #[serde(deserialize_with = "power")]
         power: f64,
         /// What it costs to leave a job without GPUs.
+        #[serde(deserialize_with = "positive")]
         penalty: f64,
         /// How many times the most GPUs it has run on a job may have.
+        #[serde(deserialize_with = "one_or_more")]
         scale_up: u32,
         /// Decimals of costs.
+        #[serde(deserialize_with = "decimals")]
         decimals: u32,
         /// What starting again costs a job that does not say.
         restart: Length,
@@ -59,4 +65,17 @@ impl Made for ShapesCard {
     fn words(&self) -> Option<Value> {
         Value::try_from(self).ok()
     }
+}
+
+fn power<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let number = f64::deserialize(from)?;
+    let fits = number != 0.0 && (-10.0..=10.0).contains(&number);
+    let wrong = || Error::custom(format!("expected a number from -10 to 10 but 0, found {number}"));
+    if fits { Ok(number) } else { Err(wrong()) }
+}
+
+fn decimals<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let number = i64::deserialize(from)?;
+    let fitting = u32::try_from(number).ok().filter(|number| *number <= 9);
+    fitting.ok_or_else(|| Error::custom(format!("expected a number from 0 to 9, found {number}")))
 }

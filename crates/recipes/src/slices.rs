@@ -1,7 +1,7 @@
 //! Cards of recipes whose jobs take turns on seats.
 
 use crate::card::Made;
-use crate::quantity::Length;
+use crate::quantity::{Length, period};
 use heeler_engine::Policy;
 use heeler_parts::slices::{Gandiva, Slices};
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,7 @@ pub struct SlicesCard {
     /// Who gets which seat.
     pub seating: SeatingCard,
     /// How long a turn is.
+    #[serde(deserialize_with = "period")]
     pub quantum: Length,
     /// Whether two jobs may share GPUs, as long as that measures faster than turns.
     #[serde(default)]

@@ -5,11 +5,19 @@ use anyhow::Result;
 use heeler_model::Cluster;
 use heeler_sim::services::{self, ServiceSpec};
 use heeler_sim::suggest;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The services of these names or files. Their tenants are added to the cluster.
 pub(super) fn find_services(names: &[String], cluster: &mut Cluster) -> Result<Vec<ServiceSpec>> {
-    names.iter().map(|name| find(name, cluster)).collect()
+    let specs: Vec<ServiceSpec> =
+        names.iter().map(|name| find(name, cluster)).collect::<Result<_>>()?;
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = specs.iter().find(|spec| !seen.insert(&spec.name)) {
+        let mistake = Mistake::new(format!("two services are called `{}`", twice.name));
+        return Err(mistake.hint("give one of them another `name`").into());
+    }
+    Ok(specs)
 }
 
 fn find(name: &str, cluster: &mut Cluster) -> Result<ServiceSpec> {

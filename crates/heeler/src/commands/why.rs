@@ -234,9 +234,9 @@ fn simulation_start(simulation: &Simulation, job: JobId) -> Option<Time> {
             return None;
         }
     }
-    // A trial may be over without running again.
-    let over = ahead.records()[job].outcome == Outcome::StoppedEarly;
-    (!over).then_some(ahead.now())
+    // A trial may be over, and a service may end, without running again.
+    (ahead.records()[job].milli > 0 || ahead.records()[job].outcome == Outcome::Finished)
+        .then_some(ahead.now())
 }
 
 /// The most GPUs with which a waiting job would start now: halved until it does.

@@ -47,9 +47,13 @@ fn services(services: &[ServiceFigures]) -> Option<String> {
         "GPU-hours>",
     ];
     let mut table = Table::new(&columns);
-    let ms = |value: f64| format!("{} ms", decimal(value));
     for service in services {
         let latency = &service.latency_ms;
+        let ms = |value: f64| match service.answered {
+            0 => "–".to_string(),
+            _ if value < 10_000.0 => format!("{} ms", decimal(value)),
+            _ => seconds(value / 1000.0),
+        };
         table.row([
             service.name.clone(),
             count(service.requests),
@@ -63,7 +67,9 @@ fn services(services: &[ServiceFigures]) -> Option<String> {
             decimal(service.gpu_hours),
         ]);
     }
-    (!services.is_empty()).then(|| table.text())
+    let idle = services.iter().filter(|service| service.gpu_hours == 0.0);
+    let notes = idle.map(|service| format!("no replica of {} ever ran\n", service.name));
+    (!services.is_empty()).then(|| table.text() + &notes.collect::<String>())
 }
 
 /// Who lent GPUs to whom, if anybody has a quota.

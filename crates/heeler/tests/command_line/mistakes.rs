@@ -31,6 +31,31 @@ fn a_broken_trace_is_named_by_file_line_and_column() {
 }
 
 #[test]
+fn knobs_that_make_no_sense_are_refused() {
+    let folder = Folder::new();
+    for recipe in [
+        "sia:round=0s",
+        "sia:power=0",
+        "sia:penalty=nan",
+        "sia:scale-up=0",
+        "sia:decimals=10",
+        "gandiva:quantum=0s",
+        "gavel:round=1ms",
+        "chronus:lease=0s",
+        "chronus:tick=0s",
+        "chronus:margin=1e300",
+        "chronus:predict={noisy={sigma=1000}}",
+        "clipper:delay=-1",
+        "clipper:batching={fixed=0}",
+        "clipper:batching={aimd={part=0,add=1,back-off=0.1}}",
+        "mixed:batching={aimd={part=0.5,add=1,back-off=nan}}",
+    ] {
+        let said = folder.run(&format!("sim --jobs 5 --service web --recipe {recipe}")).mistake();
+        assert!(said.contains("cannot be") && said.contains("hint: "), "{recipe}: {said}");
+    }
+}
+
+#[test]
 fn a_service_that_cannot_be_is_named() {
     let folder = Folder::new();
     let said = folder.run("sim --service wbe").mistake();
@@ -38,6 +63,8 @@ fn a_service_that_cannot_be_is_named() {
     folder.write("mine.toml", "name = \"mine\"\nreplicas = many\n");
     let said = folder.run("sim --service mine.toml").mistake();
     assert!(said.contains("mine.toml:2: "), "{said}");
+    let said = folder.run("sim --service web --service web").mistake();
+    assert!(said.contains("two services are called `web`"), "{said}");
     let said = folder.run("sim --service web --world gavel").mistake();
     assert!(said.contains("world `gavel` has no place for services"), "{said}");
     assert!(folder.run("services show wbe").mistake().contains("did you mean `web`?"));

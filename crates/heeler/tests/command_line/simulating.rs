@@ -75,7 +75,21 @@ fn a_service_a_study_and_jobs_share_a_cluster() {
     let compared = folder.run(&format!("compare fifo mixed {mixed} --seeds 2")).good();
     assert!(compared.contains("web in time"), "{compared}");
     let why = folder.run(&format!("why web/7 --at 30min --recipe mixed {mixed}")).good();
-    assert!(why.contains("whose load calls for"), "{why}");
+    assert!(why.contains("load that calls for"), "{why}");
+}
+
+#[test]
+fn requests_that_nobody_answers_are_not_in_time() {
+    let folder = Folder::new();
+    let web = folder.run("services show web").good();
+    let large = web.replace("\"1 day\"", "\"10 min\"").replace("gpus = 1", "gpus = 100");
+    folder.write("large.toml", &large);
+    let run = "sim --recipe clipper --jobs 5 --cluster 2x4 --service large.toml";
+    let said = folder.run(run).good();
+    assert!(said.contains("no replica of web ever ran") && said.contains("–"), "{said}");
+    let web = &folder.run(&format!("{run} --json")).json()["summary"]["services"][0];
+    assert_eq!((web["attainment"].as_f64(), web["cached"].as_u64()), (Some(0.0), Some(0)), "{web}");
+    assert_eq!(web["requests"], web["unanswered"]);
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl Replicas {
     fn refusal(&self, job: &Job) -> Option<Reason> {
         let replica = job.spec.replica()?;
         let wanted = self.wanted(replica.service);
-        (replica.index >= wanted).then_some(Reason::NotNeeded { replica: replica.index, wanted })
+        (replica.index >= wanted).then_some(Reason::NotNeeded { wanted })
     }
 }
 

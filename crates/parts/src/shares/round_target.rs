@@ -208,8 +208,8 @@ impl RoundTarget {
         let handed: f64 = self.books.handed_s.iter().sum();
         let had: f64 = account.received_s.iter().sum();
         if account.share.is_none() {
-            let until = view.now() + self.reset_every;
-            return Reason::RoundNotOver { until };
+            let reset = Time::from_secs_f64(self.books.last_reset_s) + self.reset_every;
+            return Reason::RoundNotOver { until: reset.max(self.books.next_round) };
         }
         let got = thousandths(if handed > 0.0 { had / handed } else { 0.0 });
         Reason::ShareSpent { target: thousandths(due), got }

@@ -13,6 +13,7 @@ pub use fairness::{Fairness, FinishTime};
 pub use interval::Interval;
 pub use jobs::write_jobs;
 pub use services::ServiceFigures;
+pub(crate) use services::in_time;
 pub use spread::{Spread, quantile};
 pub use study::{BestScore, StudySummary};
 
@@ -151,8 +152,9 @@ impl Summary {
         let last = finished.clone().filter_map(|record| record.ended).max().unwrap_or(first);
         let total = simulation.timeline().total();
         let now = simulation.now();
-        let held: f64 = all.iter().map(|record| record.held_milli_at(now)).sum();
-        let useful: f64 = all.iter().map(|record| record.useful_milli_at(now)).sum();
+        // The sum of nothing is minus zero.
+        let held = all.iter().map(|record| record.held_milli_at(now)).sum::<f64>() + 0.0;
+        let useful = all.iter().map(|record| record.useful_milli_at(now)).sum::<f64>() + 0.0;
         Summary {
             jobs: counts(jobs),
             completion_s: completions(finished.clone()),

@@ -28,6 +28,10 @@ pub struct ServiceFigures {
     pub requests: u64,
     /// Part of them that was answered in time.
     pub attainment: f64,
+    /// Requests that were answered.
+    pub answered: u64,
+    /// Requests that nobody has answered or turned away.
+    pub unanswered: u64,
     /// Requests answered too late.
     pub late: u64,
     /// Requests turned away or dropped because they would have been late.
@@ -49,8 +53,8 @@ pub struct ServiceFigures {
 /// All services of a simulation.
 pub(super) fn of(simulation: &Simulation) -> Vec<ServiceFigures> {
     let figures = |serving: &Serving| {
-        let (spec, seen) = (&serving.spec, serving.history().all());
         let now = simulation.now();
+        let (spec, seen) = (&serving.spec, &serving.seen_by(now));
         let jobs = serving.jobs().iter().map(|job| simulation.records()[*job].held_milli_at(now));
         let held: f64 = jobs.sum();
         let lasted = now.min(spec.until).since(spec.from).micros() as f64;
@@ -58,13 +62,16 @@ pub(super) fn of(simulation: &Simulation) -> Vec<ServiceFigures> {
         ServiceFigures {
             name: spec.name.clone(),
             requests: seen.arrived,
-            attainment: seen.goodput(),
+            attainment: in_time(seen),
+            answered: seen.answered,
+            unanswered: seen.arrived - decided(seen).min(seen.arrived),
             late: seen.late,
             refused: seen.rejected + seen.expired,
-            cached: seen.cache_hits + seen.merged,
+            // Who asked together with somebody who waits has no answer yet.
+            cached: (seen.cache_hits + seen.merged).min(seen.answered),
             latency_ms: latency(&seen.latency),
             first_token_ms: latency(&seen.first_token),
-            batch: batch(seen),
+            batch: seen.batch_sizes.mean(),
             replicas: held / (lasted * milli).max(1.0),
             gpu_hours: held / GPU_HOUR,
         }
@@ -72,8 +79,17 @@ pub(super) fn of(simulation: &Simulation) -> Vec<ServiceFigures> {
     simulation.services().iter().map(figures).collect()
 }
 
-fn batch(seen: &Summary) -> f64 {
-    seen.batch_sizes.mean()
+fn decided(seen: &Summary) -> u64 {
+    seen.answered + seen.rejected + seen.expired
+}
+
+/// The part of the requests that was answered in time; those that nobody answered were not. Some of
+/// those that were answered may have come before.
+pub(crate) fn in_time(seen: &Summary) -> f64 {
+    match decided(seen).max(seen.arrived) {
+        0 => 1.0,
+        all => seen.good() as f64 / all as f64,
+    }
 }
 
 fn latency(of: &Histogram) -> Latency {

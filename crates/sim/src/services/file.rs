@@ -56,6 +56,36 @@ struct File {
     model: ModelCard,
 }
 
+impl File {
+    /// Whether what it asks of the cluster can be; otherwise which field, and what was expected.
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        let named = !self.name.is_empty()
+            && self.name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
+        if !named {
+            return Err(("name", "letters, digits, `-`, `_` and `.`".into()));
+        }
+        if self.kinds.as_ref().is_some_and(Vec::is_empty) {
+            return Err(("kinds", "at least one kind of GPU".into()));
+        }
+        if !(0.0..=1e6).contains(&self.load_s) {
+            return Err(("load-s", "seconds from 0 to 1000000".into()));
+        }
+        if self.replicas == 0 || self.replicas > REPLICAS_MAX {
+            return Err(("replicas", format!("a number from 1 to {REPLICAS_MAX}")));
+        }
+        if self.gpus == 0 {
+            return Err(("gpus", "at least 1".into()));
+        }
+        if self.until <= self.from {
+            return Err(("until", "a time after `from`".into()));
+        }
+        if self.look < Span::from_secs(1) || self.look > self.until - self.from {
+            return Err(("look", "a time from 1 s to as long as the service lasts".into()));
+        }
+        Ok(())
+    }
+}
+
 fn one() -> u32 {
     1
 }
@@ -110,18 +140,7 @@ pub fn parse(text: &str, file: &str, cluster: &mut Cluster) -> Result<ServiceSpe
         message: format!("`{field}`: expected {expected}"),
         hint: None,
     };
-    if table.replicas == 0 || table.replicas > REPLICAS_MAX {
-        return Err(wrong("replicas", &format!("a number from 1 to {REPLICAS_MAX}")));
-    }
-    if table.gpus == 0 {
-        return Err(wrong("gpus", "at least 1"));
-    }
-    if table.until <= table.from {
-        return Err(wrong("until", "a time after `from`"));
-    }
-    if table.look.is_zero() {
-        return Err(wrong("look", "a time such as `10 s`"));
-    }
+    table.check().map_err(|(field, expected)| wrong(field, &expected))?;
     let card = ServiceCard { traffic: table.traffic, model: table.model, load_s: table.load_s };
     card.check().map_err(|Mistake { field, expected }| wrong(&field, expected))?;
     let mut demand = Demand::gpus(table.gpus);
@@ -161,11 +180,17 @@ fn line_of(text: &str, byte: usize) -> usize {
     text.get(..byte).unwrap_or(text).matches('\n').count() + 1
 }
 
-/// The line on which the last word of a dotted field begins.
+/// The line of a dotted field, or of the innermost table around it that has a line of its own.
 fn line_with(text: &str, field: &str) -> Option<usize> {
-    let key = field.rsplit('.').next()?;
-    let begins = |line: &str| line.trim_start().strip_prefix(key).is_some_and(starts_value);
-    text.lines().position(begins).map(|index| index + 1)
+    let line_of = |key: &str| {
+        let begins = |line: &str| {
+            let line = line.trim_start();
+            let heads = line.starts_with('[') && line.contains(key);
+            heads || line.strip_prefix(key).is_some_and(starts_value)
+        };
+        text.lines().position(begins).map(|index| index + 1)
+    };
+    field.rsplit('.').find_map(line_of)
 }
 
 fn starts_value(rest: &str) -> bool {

@@ -88,6 +88,17 @@ impl Serving {
         &self.history
     }
 
+    /// All that has happened by a time, without disturbing anything.
+    pub fn seen_by(&self, now: Time) -> Summary {
+        let mut seen = self.history.all().clone();
+        if self.is_open && now > self.looked {
+            let mut cell = self.cell.clone();
+            cell.advance(instant_ns(now));
+            seen.then(&cell.look());
+        }
+        seen
+    }
+
     /// Bring the cell up to date and write down what it did since the last look.
     fn look(&mut self, now: Time) -> Load {
         self.cell.advance(instant_ns(now));
