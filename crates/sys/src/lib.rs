@@ -1,0 +1,2 @@
+//! What needs unsafe code: calls of the CUDA driver, loaded at run time, and what a child process
+//! does between fork and exec. Nothing else lives here.
