@@ -2,6 +2,7 @@
 
 mod act;
 pub mod cluster;
+mod continued;
 mod fork;
 mod loans;
 pub mod metrics;

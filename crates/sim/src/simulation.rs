@@ -355,7 +355,7 @@ impl Simulation {
     /// The job that the trace calls so, or that has this number.
     pub fn find(&self, name: &str) -> Option<JobId> {
         let numbered = || name.parse().ok().map(JobId);
-        let known = |job: &JobId| job.index() < self.records.all().len();
+        let known = |job: &JobId| self.records.get(*job).is_some();
         self.names.find(name).or_else(numbered).filter(known)
     }
 
