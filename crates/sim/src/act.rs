@@ -20,6 +20,10 @@ impl Simulation {
                 let done = self.records[job].done;
                 self.release(job, Exit::Saved { done });
             }
+            Happening::Release(job) => {
+                self.to_release -= 1;
+                self.engine.observe(self.now, Event::Released { job });
+            }
             Happening::Break(node) => self.break_node(node),
             Happening::Open(service) => self.open(service),
             Happening::Look(service) => self.look(service),

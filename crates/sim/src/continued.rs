@@ -10,7 +10,7 @@ use crate::watch::Watch;
 use crate::workload::Arrivals;
 use crate::world::World;
 use heeler_engine::{Engine, Job, Phase};
-use heeler_model::{Assignment, Cluster, JobId, NodeId, Span};
+use heeler_model::{Assignment, Cluster, JobId, NodeId, Reason, Span};
 use std::sync::Arc;
 
 impl Simulation {
@@ -103,6 +103,10 @@ impl Simulation {
     /// Schedule what comes of a job that runs or is being stopped.
     fn go_on(&mut self, job: &Job) {
         let (id, now) = (job.id, self.now);
+        if let Some(Reason::NotBefore { until }) = job.held {
+            self.to_release += 1;
+            self.queue.push(until.max(now), Happening::Release(id));
+        }
         match (job.phase, &job.assignment) {
             (Phase::Running, Some(on)) => {
                 let seen = job.progress.pace;

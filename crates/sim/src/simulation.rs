@@ -59,6 +59,8 @@ pub struct Simulation {
     pub(crate) answers: Vec<Event>,
     /// Unfinished jobs of which profiles were measured.
     pub(crate) trainees: BTreeMap<JobId, Trainee>,
+    /// How many jobs will be let start at some time.
+    pub(crate) to_release: u32,
 }
 
 impl Simulation {
@@ -104,6 +106,7 @@ impl Simulation {
             services: Vec::new(),
             answers: Vec::new(),
             trainees: BTreeMap::new(),
+            to_release: 0,
         }
     }
 
@@ -212,6 +215,7 @@ impl Simulation {
         let stands_still = state.running() == 0 && !state.is_clearing();
         self.next.is_none()
             && stands_still
+            && self.to_release == 0
             && !self.is_serving()
             && (state.waiting() == 0 || self.idle_moments > IDLE_MOMENTS_MAX)
     }
@@ -312,6 +316,18 @@ impl Simulation {
             restored.unwrap_or_else(|error| panic!("a snapshot can be restored: {error}"));
     }
 
+    /// Let another policy decide from now on.
+    pub fn adopt(&mut self, policy: Box<dyn heeler_engine::Policy>) {
+        self.engine.adopt(policy);
+        self.decide();
+    }
+
+    /// Tell the engine something that people do, and let it decide.
+    pub fn tell(&mut self, event: Event) {
+        self.engine.observe(self.now, event);
+        self.decide();
+    }
+
     /// The engine, to ask it why.
     pub fn engine(&self) -> &Engine {
         &self.engine
@@ -377,6 +393,7 @@ fn is_void(records: &Records, what: Happening) -> bool {
         | Happening::Turn(job, stamp)
         | Happening::Score(job, stamp) => records[job].stamp != stamp,
         Happening::Saved(_) | Happening::Break(_) | Happening::Repair(_) => false,
+        Happening::Release(_) => false,
         Happening::Open(_) | Happening::Look(_) | Happening::Close(_) => false,
     }
 }
