@@ -10,7 +10,7 @@ use crate::watch::Watch;
 use crate::workload::Arrivals;
 use crate::world::World;
 use heeler_engine::{Engine, Job, Phase};
-use heeler_model::{Assignment, Cluster, JobId, NodeId, Reason, Span};
+use heeler_model::{Assignment, Cluster, JobId, NodeId, Span};
 use std::sync::Arc;
 
 impl Simulation {
@@ -50,6 +50,14 @@ impl Simulation {
         // The engine is asked at once, to hear when it wants to be asked again.
         simulation.wake = Some(now);
         simulation
+    }
+
+    /// Replace the engine by one restored from its snapshot with a fresh policy, as a restart does.
+    pub fn restart(&mut self, policy: Box<dyn heeler_engine::Policy>) {
+        let snapshot = self.engine.snapshot();
+        let restored = Engine::restore(snapshot, policy);
+        self.engine =
+            restored.unwrap_or_else(|error| panic!("a snapshot can be restored: {error}"));
     }
 
     /// Enter what is known of a job.
@@ -103,10 +111,6 @@ impl Simulation {
     /// Schedule what comes of a job that runs or is being stopped.
     fn go_on(&mut self, job: &Job) {
         let (id, now) = (job.id, self.now);
-        if let Some(Reason::NotBefore { until }) = job.held {
-            self.to_release += 1;
-            self.queue.push(until.max(now), Happening::Release(id));
-        }
         match (job.phase, &job.assignment) {
             (Phase::Running, Some(on)) => {
                 let seen = job.progress.pace;

@@ -4,6 +4,7 @@ mod act;
 pub mod cluster;
 mod continued;
 mod fork;
+mod letting;
 mod loans;
 pub mod metrics;
 mod names;
@@ -22,6 +23,7 @@ mod watch;
 pub mod workload;
 pub mod world;
 
+pub use letting::Before;
 pub use loans::Loan;
 pub use record::{Outcome, Record, Records};
 pub use simulation::Simulation;

@@ -1,6 +1,7 @@
 //! The simulator: a thin loop that feeds the engine with what happens in a modelled world, in
 //! virtual time. Idle time costs nothing; a job costs a handful of events.
 
+use crate::letting::Letting;
 use crate::loans::{Ledger, Loan};
 use crate::names::JobNames;
 use crate::neighbours::Neighbours;
@@ -61,6 +62,8 @@ pub struct Simulation {
     pub(crate) trainees: BTreeMap<JobId, Trainee>,
     /// How many jobs will be let start at some time.
     pub(crate) to_release: u32,
+    /// Who is let start when.
+    pub(crate) letting: Letting,
 }
 
 impl Simulation {
@@ -107,6 +110,7 @@ impl Simulation {
             answers: Vec::new(),
             trainees: BTreeMap::new(),
             to_release: 0,
+            letting: Letting::default(),
         }
     }
 
@@ -306,14 +310,6 @@ impl Simulation {
                 _ => Outcome::Unfinished,
             };
         }
-    }
-
-    /// Replace the engine by one restored from its snapshot with a fresh policy, as a restart does.
-    pub fn restart(&mut self, policy: Box<dyn heeler_engine::Policy>) {
-        let snapshot = self.engine.snapshot();
-        let restored = Engine::restore(snapshot, policy);
-        self.engine =
-            restored.unwrap_or_else(|error| panic!("a snapshot can be restored: {error}"));
     }
 
     /// Let another policy decide from now on.
