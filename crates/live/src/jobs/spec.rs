@@ -9,11 +9,22 @@ use heeler_model::{
 impl Live {
     /// A job as the engine knows it.
     pub(crate) fn spec_of(&mut self, submission: &Submission, tenant: TenantId) -> JobSpec {
+        let model = self.model_of(submission.model.as_deref());
+        self.spec_with(submission, tenant, model)
+    }
+
+    /// The same where its model has its number.
+    pub(crate) fn spec_with(
+        &self,
+        submission: &Submission,
+        tenant: TenantId,
+        model: ModelId,
+    ) -> JobSpec {
         let mut spec = JobSpec::new(self.demand_of(submission));
         let best_effort = submission.class == Class::BestEffort;
         spec.tenant = if best_effort { self.people.best_effort(tenant) } else { tenant };
         spec.priority = priority(submission.class, submission.priority);
-        spec.model = self.model_of(submission.model.as_deref());
+        spec.model = model;
         let declared = submission.expected_s.or(submission.time_limit_s);
         spec.declared = declared.map(Span::from_secs);
         if let Some(deadline) = submission.deadline {

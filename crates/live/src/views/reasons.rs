@@ -2,7 +2,10 @@
 
 use crate::live::Live;
 use heeler_api::ReasonView;
-use heeler_model::{Cluster, JobId, KindSet, Naming, Placement, Reason, TenantId, Tier, render};
+use heeler_model::{
+    Cluster, JobId, KindSet, Naming, Placement, Reason, TenantId, Tier, Time, render,
+    universal_time,
+};
 use std::fmt::Write;
 
 /// `n3[0-3] n7[0]`, with nodes by name.
@@ -39,6 +42,10 @@ impl Naming for Live {
         let names: Vec<&str> =
             kinds.iter(known.len()).map(|kind| known[kind.index()].name.as_str()).collect();
         names.join(" or ")
+    }
+
+    fn time(&self, at: Time) -> String {
+        universal_time(self.epoch + at.micros() / heeler_model::SECOND_US)
     }
 }
 
