@@ -1,1 +1,4 @@
 //! (being written)
+
+pub mod mps;
+pub mod pause;
