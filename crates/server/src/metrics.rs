@@ -222,3 +222,17 @@ pub(crate) fn name(state: JobState) -> String {
     let value = serde_json::to_value(state).ok();
     value.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
+
+/// What can be counted at any time.
+#[derive(Debug, Default)]
+pub(crate) struct Counted {
+    jobs: BTreeMap<String, u32>,
+    reasons: BTreeMap<String, u32>,
+    nodes: BTreeMap<String, u32>,
+    tenants: Vec<(String, u64)>,
+    gpus: u32,
+    used_milli: u64,
+    preemptions: u64,
+    lost_gpu_s: f64,
+    useful_gpu_s: f64,
+}

@@ -95,7 +95,7 @@ impl Player {
             }
             Order::Lose { node } => {
                 let on = |launch: &Launch| {
-                    launch.assignment.placement.gpus_by_node().any(|(other, _)| other == node)
+                    launch.assignment.placement.slices().iter().any(|slice| slice.node == node)
                 };
                 let lost = self.running.iter().filter(|(_, (_, _, launch))| on(launch));
                 let lost: Vec<_> = lost.map(|(job, (generation, ..))| (*job, *generation)).collect();

@@ -40,7 +40,11 @@ pub(crate) fn restore<D: Disk>(
     settings: &Settings,
     inventory: Inventory,
 ) -> Result<Restored<D>, ServeError> {
-    let opened = Journal::open(disk, heeler_journal::Settings::default()).map_err(unopened)?;
+    let kept = heeler_journal::Settings {
+        keep_all: settings.keep_history,
+        ..heeler_journal::Settings::default()
+    };
+    let opened = Journal::open(disk, kept).map_err(unopened)?;
     let Opened { mut journal, snapshot, records, mut notes } = opened;
     if snapshot.is_none() && records.is_empty() {
         let live = begin(&mut journal, settings, inventory)?;

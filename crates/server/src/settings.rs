@@ -17,6 +17,8 @@ pub struct Settings {
     pub tcp: Option<Tcp>,
     /// A snapshot is taken after so many bytes of journal.
     pub snapshot_bytes: u64,
+    /// Whether old records stay though a snapshot has them, so that all can be replayed.
+    pub keep_history: bool,
     /// What is too much.
     pub limits: Limits,
 }
@@ -30,6 +32,7 @@ impl Settings {
             seed: None,
             tcp: None,
             snapshot_bytes: 32 << 20,
+            keep_history: false,
             limits: Limits::default(),
         }
     }

@@ -254,6 +254,7 @@ impl<D: Disk> Turner<D> {
             inputs.push(Input::Tick);
         }
         if inputs.is_empty() {
+            self.again_at = None;
             return Ok(());
         }
         let mut record = Record { at, inputs, digest };
