@@ -4,9 +4,11 @@
 //! says, writes it down, answers, decides, and gives orders. Everybody else looks at the state or
 //! sends the loop a message. [`Server`] puts HTTP before it; [`serve`] is a whole process.
 
+mod ask_about;
 mod board;
 mod clock;
 mod events;
+pub mod foresee;
 mod handle;
 mod http;
 mod logging;
