@@ -13,13 +13,15 @@ impl Live {
         self.spec_with(submission, tenant, model)
     }
 
-    /// The same where its model has its number.
-    pub(crate) fn spec_with(
-        &self,
-        submission: &Submission,
-        tenant: TenantId,
-        model: ModelId,
-    ) -> JobSpec {
+    /// A checked submission as the engine would know it if it were handed in.
+    pub fn imagined(&self, submission: &Submission) -> JobSpec {
+        let tenant = submission.tenant.as_deref().and_then(|name| self.people.find(name));
+        let model = submission.model.as_ref().and_then(|name| self.model_numbers.get(name));
+        let model = ModelId(model.copied().unwrap_or(0));
+        self.spec_with(submission, tenant.unwrap_or_default(), model)
+    }
+
+    fn spec_with(&self, submission: &Submission, tenant: TenantId, model: ModelId) -> JobSpec {
         let mut spec = JobSpec::new(self.demand_of(submission));
         let best_effort = submission.class == Class::BestEffort;
         spec.tenant = if best_effort { self.people.best_effort(tenant) } else { tenant };
