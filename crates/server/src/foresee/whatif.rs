@@ -84,8 +84,12 @@ fn change(
     let now = engine.state().now();
     if asked.add_nodes > 0 {
         let cluster = larger(engine.state().fleet().cluster(), asked.add_nodes)?;
-        let grown = engine.rebuilt(cluster, in_charge);
+        // What a policy remembers may be of the old cluster alone; one that remembers nothing
+        // stands in while the cluster grows.
+        engine.adopt(plain());
+        let grown = engine.rebuilt(cluster, plain());
         engine = grown.map_err(|error| Problem::new(Code::Invalid, error).at("add-nodes"))?;
+        engine.adopt(in_charge);
     }
     for (name, quota) in &asked.quotas {
         let tenant = tenant_of(&engine, name)?;
@@ -99,6 +103,12 @@ fn change(
         engine.adopt(policy);
     }
     Ok(engine)
+}
+
+/// First in, first out.
+fn plain() -> Box<dyn Policy> {
+    let fifo = heeler_recipes::find("fifo").expect("fifo is built in");
+    heeler_recipes::Card::read(fifo.text, "fifo").expect("its card is tested").build()
 }
 
 /// The cluster with so many more nodes like the first.
