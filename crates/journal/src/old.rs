@@ -20,13 +20,13 @@ pub(crate) fn first(bytes: &[u8]) -> Option<u64> {
 
 /// Read a segment's records.
 pub(crate) fn scan(first: u64, bytes: &[u8]) -> Scan {
-    let mut scan = Scan { end: HEADER_BYTES, next: first, ..Scan::default() };
+    let mut scan = Scan { last: HEADER_BYTES, end: HEADER_BYTES, next: first, ..Scan::default() };
     while let Some((number, end)) = record_at(bytes, scan.end) {
         if number != scan.next {
             break;
         }
         scan.records.push((number, scan.end + RECORD_BYTES..end));
-        scan.next += 1;
+        scan.next = scan.next.saturating_add(1);
         scan.end = end;
     }
     let rest = bytes.get(scan.end..).unwrap_or(&[]);

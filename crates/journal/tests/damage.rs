@@ -156,3 +156,16 @@ fn old_segments_go_and_the_last_two_snapshots_stay() {
     let first: u64 = first[11..31].parse().expect("a number");
     assert!(first > 80 && first <= 101, "{names:?}");
 }
+
+#[test]
+fn bytes_of_another_segment_never_pass_for_records() {
+    let (mine, other) = (journal(3, 4, &[]).files(), journal(4, 4, &[]).files());
+    let (name, bytes) = &mine[0];
+    let (same_name, foreign) = &other[0];
+    assert_eq!(name, same_name);
+    let disk = copy(&mine);
+    disk.put(name, &[&bytes[..44], &foreign[44..]].concat());
+    let opened = Journal::open(disk, SETTINGS).expect("left over from another file");
+    assert_eq!(opened.records, []);
+    assert_eq!(opened.notes.len(), 1, "{:?}", opened.notes);
+}
