@@ -1,10 +1,10 @@
 //! How a segment is written: a header, then groups of records, then zeros.
 //!
-//! A group is `checksum u32, length u32, first u64, count u32` and then `length` bytes with `count`
-//! records, each a `u32` length and its bytes; all integers little-endian. The checksum (CRC-32C)
-//! begins with the segment's salt, so neither stale bytes of another file nor bytes that somebody
-//! put into a record pass for a group. A group is written only when the one before it is safe: one
-//! that is not whole was never acknowledged, unless another follows it.
+//! A group is `checksum u32, length u32, first u64, count u32` and then `length` bytes with
+//! `count` records, each a `u32` length and its bytes; all integers little-endian. The checksum
+//! (CRC-32C) begins with the segment's salt, so neither stale bytes of another file nor bytes that
+//! somebody put into a record pass for a group. A group is written only when the one before it is
+//! safe: one that is not whole was never acknowledged, unless another follows it.
 
 use crate::error::JournalError;
 use std::ops::{Range, RangeInclusive};

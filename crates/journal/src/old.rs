@@ -1,8 +1,8 @@
 //! Version 1 of the format, which is only read: every record for itself, without a salt.
 //!
 //! A segment was `magic, version u32, first u64, checksum u32` and then records of `length u32,
-//! checksum u32, number u64` and bytes; the checksum covered the number and the bytes. Segments were
-//! named by their first number alone.
+//! checksum u32, number u64` and bytes; the checksum covered the number and the bytes. Segments
+//! were named by their first number alone.
 
 use crate::format::{AHEAD, Scan, u32_at, u64_at};
 

@@ -83,9 +83,9 @@ impl<D: Disk> Journal<D> {
         Ok((newest, old))
     }
 
-    /// Go on with the last segment: cut what is torn, and make sure of the last group, which after a
-    /// crash of the server alone may be in memory only. It is written again, for if a sync of it had
-    /// failed, the system may take it for written when it is not.
+    /// Go on with the last segment: cut what is torn, and make sure of the last group, which after
+    /// a crash of the server alone may be in memory only. It is written again, for if a sync of it
+    /// had failed, the system may take it for written when it is not.
     fn settle(&mut self, tail: &Tail, notes: &mut Vec<String>) -> Result<(), JournalError> {
         notes.extend(tail.torn_note());
         if tail.name.is_empty() {
@@ -116,8 +116,9 @@ impl<D: Disk> Journal<D> {
         Ok(())
     }
 
-    /// Write everything that is of an old format in the present one. All records go into one segment
-    /// that appears at once and voids the old ones, so it does not matter where this is interrupted.
+    /// Write everything that is of an old format in the present one. All records go into one
+    /// segment that appears at once and voids the old ones, so it does not matter where this is
+    /// interrupted.
     fn upgrade(&mut self, notes: &mut Vec<String>) -> Result<(), JournalError> {
         let index = Index::of(&mut self.disk)?;
         let oldest = self.snapshots.first().copied().unwrap_or(0);

@@ -11,7 +11,8 @@ use std::path::Path;
 /// What a journal holds.
 #[derive(Debug, Default)]
 pub struct Contents {
-    /// The state to begin with, and the last record that is in it; none, if the records begin at 1.
+    /// The state to begin with, and the last record that is in it; none, if the records begin at
+    /// 1.
     pub snapshot: Option<(u64, Vec<u8>)>,
     /// The records after it, with their numbers.
     pub records: Vec<(u64, Vec<u8>)>,

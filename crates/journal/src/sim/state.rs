@@ -173,8 +173,8 @@ impl State {
         let fails = self.happens(self.faults.sync_permille);
         self.last()?;
         if fails {
-            // What was to be written is written in part, and nobody will try the rest again, though
-            // the running system still sees it. Lengths are kept in the file system's log.
+            // What was to be written is written in part, and nobody will try the rest again,
+            // though the running system still sees it. Lengths are kept in the file system's log.
             let lengths = self.inodes[inode].pending.iter();
             let lengths = lengths.filter(|it| matches!(it, Change::Length(_))).cloned().collect();
             self.settle(inode);
