@@ -24,7 +24,8 @@ pub trait Disk: Debug + Send {
     /// Make names durable: what was created, renamed and removed.
     fn sync_names(&mut self) -> io::Result<()>;
 
-    /// A number that nobody can foresee, so that bytes of one file never pass for those of another.
+    /// A number that nobody can foresee, so that bytes of one file never pass for those of
+    /// another.
     fn salt(&mut self) -> u64;
 }
 

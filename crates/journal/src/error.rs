@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub enum JournalError {
     /// Another process has it.
     #[error(
-        "{} is in use by another server; stop that one first, or give this one another state folder",
+        "{} is in use by another server; stop that one, or give this one another state folder",
         folder.display()
     )]
     Busy {
@@ -43,8 +43,9 @@ pub enum JournalError {
     /// There is no room. Nothing was stored, and the journal can be used as soon as there is room.
     #[error("the disk of the journal is full; nothing was stored, free some space and try again")]
     Full,
-    /// The disk failed, and would not even let the half-written group be taken back. Nothing else is
-    /// stored before it is; should the machine lose power until then, it may turn out to be there.
+    /// The disk failed, and would not even let the half-written group be taken back. Nothing else
+    /// is stored before it is; should the machine lose power until then, it may turn out to be
+    /// there.
     #[error(
         "{file} could not be written ({failure}) nor cut back ({source}); \
          what was asked for may or may not have been stored, look at the disk"

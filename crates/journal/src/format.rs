@@ -1,10 +1,10 @@
 //! How a segment is written: a header, then groups of records, then zeros.
 //!
-//! A group is `checksum u32, length u32, first u64, count u32` and then `length` bytes with `count`
-//! records, each a `u32` length and its bytes; all integers little-endian. The checksum (CRC-32C)
-//! begins with the segment's salt, so neither stale bytes of another file nor bytes that somebody
-//! put into a record pass for a group. A group is written only when the one before it is safe: one
-//! that is not whole was never acknowledged, unless another follows it.
+//! A group is `checksum u32, length u32, first u64, count u32` and then `length` bytes with
+//! `count` records, each a `u32` length and its bytes; all integers little-endian. The checksum
+//! (CRC-32C) begins with the segment's salt, so neither stale bytes of another file nor bytes that
+//! somebody put into a record pass for a group. A group is written only when the one before it is
+//! safe: one that is not whole was never acknowledged, unless another follows it.
 
 use crate::error::JournalError;
 use std::ops::{Range, RangeInclusive};
@@ -149,7 +149,9 @@ impl Group {
 pub(crate) struct Scan {
     /// Its records: number and place.
     pub(crate) records: Vec<(u64, Range<usize>)>,
-    /// Where the last whole group ends.
+    /// Where the last whole group begins.
+    pub(crate) last: usize,
+    /// Where it ends.
     pub(crate) end: usize,
     /// The number that would come next.
     pub(crate) next: u64,
@@ -161,13 +163,15 @@ pub(crate) struct Scan {
 
 /// Read a segment's groups.
 pub(crate) fn scan(header: &Header, bytes: &[u8]) -> Scan {
-    let mut scan = Scan { end: HEADER_BYTES, next: header.first, ..Scan::default() };
+    let mut scan =
+        Scan { last: HEADER_BYTES, end: HEADER_BYTES, next: header.first, ..Scan::default() };
     while let Some(count) = group_at(header.salt, bytes, scan.end, scan.next..=scan.next) {
+        scan.last = scan.end;
         let mut place = scan.end + GROUP_BYTES;
         for _ in 0..count {
             let length = u32_at(bytes, place).unwrap_or(0) as usize;
             scan.records.push((scan.next, place + 4..place + 4 + length));
-            scan.next += 1;
+            scan.next = scan.next.saturating_add(1);
             place += 4 + length;
         }
         scan.end = place;

@@ -12,8 +12,8 @@ use std::io;
 pub struct Settings {
     /// A segment that is longer gets no more groups.
     pub segment_bytes: u64,
-    /// How far ahead a segment is filled with zeros, so that syncing a group has only its own bytes
-    /// to write and not the file's length as well.
+    /// How far ahead a segment is filled with zeros, so that syncing a group has only its own
+    /// bytes to write and not the file's length as well.
     pub ahead_bytes: u64,
     /// Whether segments stay when snapshots would let them go, so that the whole history can be
     /// replayed.
@@ -99,8 +99,9 @@ impl<D: Disk> Journal<D> {
         written.map(|_| ())
     }
 
-    /// Store the state after record `upto` durably; what came long before it may go. The two newest
-    /// snapshots stay, with all records after the older: should one be damaged, nothing is lost.
+    /// Store the state after record `upto` durably; what came long before it may go. The two
+    /// newest snapshots stay, with all records after the older: should one be damaged, nothing is
+    /// lost.
     pub fn snapshot(&mut self, upto: u64, bytes: &[u8]) -> Result<(), JournalError> {
         if upto > self.stored {
             return Err(JournalError::Ahead { upto, stored: self.stored });
@@ -159,9 +160,9 @@ impl<D: Disk> Journal<D> {
         }
     }
 
-    /// Take back what was written of a group. After a failed sync nobody knows what the system still
-    /// holds of the file, so it gets no more groups; the next segment says that it goes on where
-    /// this one was good, which voids whatever may be left.
+    /// Take back what was written of a group. After a failed sync nobody knows what the system
+    /// still holds of the file, so it gets no more groups; the next segment says that it goes on
+    /// where this one was good, which voids whatever may be left.
     fn cut(&mut self, failure: io::Error, synced: bool) -> JournalError {
         let Some(mut current) = self.current.take() else {
             return JournalError::io("write", "the journal", failure);
@@ -220,8 +221,8 @@ impl<D: Disk> Journal<D> {
         })
     }
 
-    /// Let go what is not needed even if the newest snapshot should be damaged. A file that cannot be
-    /// removed is tried again the next time.
+    /// Let go what is not needed even if the newest snapshot should be damaged. A file that cannot
+    /// be removed is tried again the next time.
     fn compact(&mut self) {
         let spare = self.snapshots.len().saturating_sub(2);
         let disk = &mut self.disk;

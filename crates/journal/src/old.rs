@@ -1,8 +1,8 @@
 //! Version 1 of the format, which is only read: every record for itself, without a salt.
 //!
 //! A segment was `magic, version u32, first u64, checksum u32` and then records of `length u32,
-//! checksum u32, number u64` and bytes; the checksum covered the number and the bytes. Segments were
-//! named by their first number alone.
+//! checksum u32, number u64` and bytes; the checksum covered the number and the bytes. Segments
+//! were named by their first number alone.
 
 use crate::format::{AHEAD, Scan, u32_at, u64_at};
 
@@ -20,13 +20,13 @@ pub(crate) fn first(bytes: &[u8]) -> Option<u64> {
 
 /// Read a segment's records.
 pub(crate) fn scan(first: u64, bytes: &[u8]) -> Scan {
-    let mut scan = Scan { end: HEADER_BYTES, next: first, ..Scan::default() };
+    let mut scan = Scan { last: HEADER_BYTES, end: HEADER_BYTES, next: first, ..Scan::default() };
     while let Some((number, end)) = record_at(bytes, scan.end) {
         if number != scan.next {
             break;
         }
         scan.records.push((number, scan.end + RECORD_BYTES..end));
-        scan.next += 1;
+        scan.next = scan.next.saturating_add(1);
         scan.end = end;
     }
     let rest = bytes.get(scan.end..).unwrap_or(&[]);

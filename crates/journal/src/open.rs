@@ -1,7 +1,7 @@
 //! Opening: find what is there, cut what was never acknowledged, bring old formats up to date, and
 //! make all of it durable before anybody acts on it.
 
-use crate::disk::{Disk, DiskFile};
+use crate::disk::{Disk, DiskFile, write_all};
 use crate::error::JournalError;
 use crate::format::{Group, HEADER_BYTES, Header, segment_name};
 use crate::journal::{Current, Journal, Opened, Settings};
@@ -83,8 +83,9 @@ impl<D: Disk> Journal<D> {
         Ok((newest, old))
     }
 
-    /// Go on with the last segment: cut what is torn, and sync the rest, which after a crash of the
-    /// server alone may be in memory only.
+    /// Go on with the last segment: cut what is torn, and make sure of the last group, which after
+    /// a crash of the server alone may be in memory only. It is written again, for if a sync of it
+    /// had failed, the system may take it for written when it is not.
     fn settle(&mut self, tail: &Tail, notes: &mut Vec<String>) -> Result<(), JournalError> {
         notes.extend(tail.torn_note());
         if tail.name.is_empty() {
@@ -96,6 +97,10 @@ impl<D: Disk> Journal<D> {
         if tail.torn > 0 {
             file.set_len(tail.end as u64).map_err(|error| fault("cut", error))?;
             length = tail.end;
+        }
+        if !tail.old {
+            let (byte, group) = &tail.last;
+            write_all(&mut file, *byte as u64, group).map_err(|error| fault("write", error))?;
         }
         file.sync().map_err(|error| fault("sync", error))?;
         let goes_on = !tail.old && tail.next == self.next;
@@ -111,8 +116,9 @@ impl<D: Disk> Journal<D> {
         Ok(())
     }
 
-    /// Write everything that is of an old format in the present one. All records go into one segment
-    /// that appears at once and voids the old ones, so it does not matter where this is interrupted.
+    /// Write everything that is of an old format in the present one. All records go into one
+    /// segment that appears at once and voids the old ones, so it does not matter where this is
+    /// interrupted.
     fn upgrade(&mut self, notes: &mut Vec<String>) -> Result<(), JournalError> {
         let index = Index::of(&mut self.disk)?;
         let oldest = self.snapshots.first().copied().unwrap_or(0);

@@ -11,7 +11,8 @@ use std::path::Path;
 /// What a journal holds.
 #[derive(Debug, Default)]
 pub struct Contents {
-    /// The state to begin with, and the last record that is in it; none, if the records begin at 1.
+    /// The state to begin with, and the last record that is in it; none, if the records begin at
+    /// 1.
     pub snapshot: Option<(u64, Vec<u8>)>,
     /// The records after it, with their numbers.
     pub records: Vec<(u64, Vec<u8>)>,
@@ -84,8 +85,10 @@ pub(crate) struct Tail {
     pub(crate) end: usize,
     /// Bytes there that never became a group.
     pub(crate) torn: usize,
-    /// Whether the last segment ends there, but for zeros.
+    /// How long the last segment is.
     pub(crate) length: usize,
+    /// The last whole group in it, and where it begins.
+    pub(crate) last: (usize, Vec<u8>),
     /// The salt of the last segment.
     pub(crate) salt: u64,
     /// The last segment's name.
@@ -126,10 +129,11 @@ impl Index {
 
     /// The records after `upto`.
     pub(crate) fn tail<D: Disk>(&self, disk: &mut D, upto: u64) -> Result<Tail, JournalError> {
-        let mut tail = Tail { next: upto + 1, ..Tail::default() };
-        let Some(start) = self.segments.iter().rposition(|it| it.first <= upto + 1) else {
+        let mut tail = Tail { next: upto.saturating_add(1), ..Tail::default() };
+        let Some(start) = self.segments.iter().rposition(|it| it.first <= upto.saturating_add(1))
+        else {
             return match self.segments.first() {
-                Some(segment) => Err(missing(&segment.name, upto + 1, segment.first)),
+                Some(segment) => Err(missing(&segment.name, upto.saturating_add(1), segment.first)),
                 None => Ok(tail),
             };
         };
@@ -143,6 +147,7 @@ impl Index {
                 let what = format!("records {} to {lost} are not there or not whole", scan.next);
                 return Err(JournalError::corrupt(&segment.name, scan.end, what));
             }
+            tail.last = (scan.last, bytes[scan.last..scan.end].to_vec());
             for (number, range) in scan.records {
                 if number > upto && number < void {
                     tail.records.push((number, bytes[range].to_vec()));

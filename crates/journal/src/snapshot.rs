@@ -1,5 +1,5 @@
-//! How a snapshot is written: `magic, version u32, upto u64, length u64, checksum u32` and its bytes,
-//! under a temporary name until it is safe. Version 1 had a checksum of the bytes alone.
+//! How a snapshot is written: `magic, version u32, upto u64, length u64, checksum u32` and its
+//! bytes, under a temporary name until it is safe. Version 1 had a checksum of the bytes alone.
 
 use crate::error::JournalError;
 use crate::format::{VERSION, u32_at, u64_at, version};

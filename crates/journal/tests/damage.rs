@@ -39,7 +39,7 @@ fn no_bit_that_turns_changes_a_record_unseen() {
     for snapshots in [&[][..], &[12, 25]] {
         let records = 40;
         let files = journal(3, records, snapshots).files();
-        let newest = files.iter().filter(|(name, _)| name.ends_with(".log")).next_back();
+        let newest = files.iter().rfind(|(name, _)| name.ends_with(".log"));
         let newest = newest.expect("segments").0.clone();
         assert!(files.len() >= 3, "several segments");
         for (name, bytes) in &files {
@@ -152,7 +152,20 @@ fn old_segments_go_and_the_last_two_snapshots_stay() {
     let history = read_from(&mut disk.clone()).expect("good");
     assert_eq!(history.snapshot.expect("the older").0, 100);
     assert_eq!(history.records.len(), 100);
-    let first = names.iter().filter(|name| name.ends_with(".log")).next().expect("segments");
+    let first = names.iter().find(|name| name.ends_with(".log")).expect("segments");
     let first: u64 = first[11..31].parse().expect("a number");
     assert!(first > 80 && first <= 101, "{names:?}");
+}
+
+#[test]
+fn bytes_of_another_segment_never_pass_for_records() {
+    let (mine, other) = (journal(3, 4, &[]).files(), journal(4, 4, &[]).files());
+    let (name, bytes) = &mine[0];
+    let (same_name, foreign) = &other[0];
+    assert_eq!(name, same_name);
+    let disk = copy(&mine);
+    disk.put(name, &[&bytes[..44], &foreign[44..]].concat());
+    let opened = Journal::open(disk, SETTINGS).expect("left over from another file");
+    assert_eq!(opened.records, []);
+    assert_eq!(opened.notes.len(), 1, "{:?}", opened.notes);
 }

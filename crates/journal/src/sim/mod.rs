@@ -1,6 +1,6 @@
 //! A disk in memory that fails in every way a real one can, as its seed says: power that goes with
-//! some sectors written and others not, names that were not synced, syncs that fail and forget what
-//! was to be written, short writes, no room, bits that turn.
+//! some sectors written and others not, names that were not synced, syncs that fail and forget
+//! what was to be written, short writes, no room, bits that turn.
 
 mod file;
 mod state;
@@ -52,8 +52,8 @@ impl SimDisk {
         self.lock().faults = faults;
     }
 
-    /// After so many more operations, everything stops: the last is done in part, and all that come
-    /// later fail until a restart.
+    /// After so many more operations, everything stops: the last is done in part, and all that
+    /// come later fail until a restart.
     pub fn stop_after(&self, operations: u64) {
         self.lock().left = Some(operations);
     }

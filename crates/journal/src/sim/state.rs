@@ -117,13 +117,17 @@ impl State {
     pub(super) fn sync_names(&mut self) -> io::Result<()> {
         let fails = self.happens(self.faults.sync_permille);
         self.last()?;
-        let pending = std::mem::take(&mut self.pending);
-        for change in pending {
+        // File systems keep a log of names: unlike contents, these are tried again.
+        for place in 0..self.pending.len() {
             if !fails || self.below(2) == 0 {
-                rename(&mut self.safe, &change);
+                rename(&mut self.safe, &self.pending[place]);
             }
         }
-        if fails { Err(io::Error::other("the disk did not sync")) } else { Ok(()) }
+        if fails {
+            return Err(io::Error::other("the disk did not sync"));
+        }
+        self.pending.clear();
+        Ok(())
     }
 
     pub(super) fn read(&self, inode: usize) -> Vec<u8> {
@@ -169,9 +173,12 @@ impl State {
         let fails = self.happens(self.faults.sync_permille);
         self.last()?;
         if fails {
-            // What was to be written is written in part, and nobody will try the rest again, though
-            // the running system still sees it.
+            // What was to be written is written in part, and nobody will try the rest again,
+            // though the running system still sees it. Lengths are kept in the file system's log.
+            let lengths = self.inodes[inode].pending.iter();
+            let lengths = lengths.filter(|it| matches!(it, Change::Length(_))).cloned().collect();
             self.settle(inode);
+            self.inodes[inode].pending = lengths;
             return Err(io::Error::other("the disk did not sync"));
         }
         let file = &mut self.inodes[inode];
