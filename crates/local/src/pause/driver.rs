@@ -1,6 +1,7 @@
 //! The driver's part of suspending: which processes hold memory on a GPU, and moving it off and
 //! back for all of them at once, within a time.
 
+use super::ladder::Refusal;
 use heeler_sys::cuda::{Cuda, CudaError, Move, State};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -75,7 +76,7 @@ pub(super) fn each<T: Send + 'static>(
     pids: &[i32],
     within: Duration,
     act: impl Fn(&dyn Driver, i32) -> Result<T, CudaError> + Send + Sync + 'static,
-) -> BTreeMap<i32, Result<T, String>> {
+) -> BTreeMap<i32, Result<T, Refusal>> {
     let act = Arc::new(act);
     let (sender, receiver) = mpsc::channel();
     for pid in pids.iter().copied() {
@@ -85,13 +86,15 @@ pub(super) fn each<T: Send + 'static>(
             let _ = sender.send((pid, act(driver.as_ref(), pid)));
         });
     }
-    let late = || Err(format!("no answer within {} ms", within.as_millis()));
+    // What was asked may yet be done, at a time when nobody expects it.
+    let why = format!("the driver did not answer within {} ms", within.as_millis());
+    let late = || Err(Refusal { why: why.clone(), broken: true });
     let mut answers: BTreeMap<_, _> = pids.iter().map(|pid| (*pid, late())).collect();
     let begun = Instant::now();
     for _ in pids {
         match receiver.recv_timeout(within.saturating_sub(begun.elapsed())) {
             Ok((pid, answer)) => {
-                answers.insert(pid, answer.map_err(|error| error.to_string()));
+                answers.insert(pid, answer.map_err(Refusal::plain));
             }
             Err(_) => break,
         }
@@ -100,7 +103,12 @@ pub(super) fn each<T: Send + 'static>(
 }
 
 /// What went wrong, if anything did.
-pub(super) fn all_well<T>(answers: BTreeMap<i32, Result<T, String>>) -> Result<(), String> {
-    let failed: Vec<String> = answers.into_values().filter_map(Result::err).collect();
-    if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
+pub(super) fn all_well<T>(answers: BTreeMap<i32, Result<T, Refusal>>) -> Result<(), Refusal> {
+    let failed: Vec<Refusal> = answers.into_values().filter_map(Result::err).collect();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    let broken = failed.iter().any(|refusal| refusal.broken);
+    let all: Vec<String> = failed.into_iter().map(|refusal| refusal.why).collect();
+    Err(Refusal { why: all.join("; "), broken })
 }

@@ -9,6 +9,8 @@ mod error;
 mod freeze;
 mod ladder;
 mod scope;
+#[cfg(test)]
+mod tests;
 
 pub use driver::{Driver, driver, touches_gpu};
 pub use ending::{Ended, end};
@@ -26,6 +28,8 @@ use std::time::Duration;
 /// How long single steps may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
+    /// Until the driver says what state a process is in.
+    pub answer: Duration,
     /// Until the driver's calls that are under way are done.
     pub lock: Duration,
     /// Until a process's memory is off its GPUs, or back.
@@ -37,6 +41,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
+            answer: Duration::from_secs(5),
             lock: Duration::from_secs(10),
             memory: Duration::from_secs(180),
             freeze: Duration::from_secs(5),

@@ -81,7 +81,7 @@ impl Table {
         let library = opened.map_err(|error| CudaError::NoDriver { message: error.to_string() })?;
         // Never closed: the driver's threads may run as long as the process does.
         let library: &'static Library = Box::leak(Box::new(library));
-        // SAFETY (of all): each type is that of the function of this name in the driver's header.
+        // SAFETY: each type is that of the function of this name in the driver's header.
         unsafe {
             Ok(Table {
                 init: find(library, "cuInit")?,
