@@ -21,7 +21,9 @@ pub(super) fn off(context: &Context<'_>, log: &mut Log) -> Result<(Way, Asleep),
     if context.packed {
         return Err(Refusal::plain("it shares its GPU through MPS, which the driver cannot move"));
     }
-    room(context.gpu_memory_mb)?;
+    let processes = context.scope.processes().map_err(Refusal::plain)?;
+    let pids: Vec<i32> = processes.iter().map(|process| process.pid).collect();
+    room(context.gpu_memory_mb.or_else(|| driver.memory_mb(&pids)))?;
     let mut taking = Taking { context, driver, seen: BTreeSet::new(), asleep: Asleep::default() };
     match taking.all(log) {
         Ok(()) if taking.asleep.checkpointed.is_empty() => Ok((Way::Frozen, taking.asleep)),

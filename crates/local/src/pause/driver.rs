@@ -3,6 +3,8 @@
 
 use super::ladder::Refusal;
 use heeler_sys::cuda::{Cuda, CudaError, Move, State};
+use nvml_wrapper::Nvml;
+use nvml_wrapper::enums::device::UsedGpuMemory;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, mpsc};
@@ -22,6 +24,8 @@ pub trait Driver: Send + Sync {
     fn unlock(&self, pid: i32) -> Result<(), CudaError>;
     /// Whether a process may use a GPU at all; cheap, and never asks the process.
     fn may_hold(&self, pid: i32) -> bool;
+    /// How much processes have on GPUs in all, MB, if that can be told.
+    fn memory_mb(&self, pids: &[i32]) -> Option<u64>;
 }
 
 impl Driver for Cuda {
@@ -48,9 +52,31 @@ impl Driver for Cuda {
     fn may_hold(&self, pid: i32) -> bool {
         touches_gpu(pid)
     }
+
+    fn memory_mb(&self, pids: &[i32]) -> Option<u64> {
+        memory_mb(pids)
+    }
 }
 
-/// The driver of this machine, loaded at the first call and kept.
+/// What NVML says of them. It knows processes by their numbers outside of containers, so inside it
+/// may know none, and then nothing can be told.
+fn memory_mb(pids: &[i32]) -> Option<u64> {
+    static LOADED: OnceLock<Option<Nvml>> = OnceLock::new();
+    let nvml = LOADED.get_or_init(|| Nvml::init().ok()).as_ref()?;
+    let mut bytes = None;
+    for gpu in 0..nvml.device_count().ok()? {
+        for one in nvml.device_by_index(gpu).ok()?.running_compute_processes().ok()? {
+            let ours = i32::try_from(one.pid).is_ok_and(|pid| pids.contains(&pid));
+            if let (true, UsedGpuMemory::Used(used)) = (ours, one.used_gpu_memory) {
+                bytes = Some(bytes.unwrap_or(0) + used);
+            }
+        }
+    }
+    bytes.map(|bytes| bytes >> 20)
+}
+
+/// The driver of this machine, loaded at the first call and kept. Loading takes part of a second,
+/// so whoever will want it should call this while there is time.
 pub fn driver() -> Result<Arc<dyn Driver>, CudaError> {
     static LOADED: OnceLock<Result<Arc<Cuda>, CudaError>> = OnceLock::new();
     let loaded = LOADED.get_or_init(|| Cuda::load().map(Arc::new));

@@ -65,7 +65,8 @@ pub struct Context<'a> {
     pub resident: bool,
     /// Whether it shares its GPU through MPS, whose clients the driver does not move.
     pub packed: bool,
-    /// How much it has on its GPUs, MB, if known: as much of the host's memory has to be free.
+    /// How much it has on its GPUs, MB; the driver is asked, if not said. As much of the host's
+    /// memory has to be free.
     pub gpu_memory_mb: Option<u64>,
     /// How long steps may take.
     pub limits: Limits,

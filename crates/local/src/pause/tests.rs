@@ -108,9 +108,9 @@ fn on_emulated_gpus_a_job_is_frozen_and_called_so() {
 fn children_born_during_the_freeze_are_caught() {
     // Forks all the time: children that stay, that go at once, and in groups of their own.
     let script = "while :; do (exec sleep 30) & (sleep 0.01; exec sleep 30) & true & \
-                  sh -c 'sleep 20 & sleep 20' & i=$((i+1)); [ $i -gt 60 ] && break; \
+                  sh -c 'sleep 20 & sleep 20' & i=$((i+1)); [ $i -gt 30 ] && break; \
                   done; echo 1 > n; while :; do (true); (true) & wait $!; done";
-    for _ in 0..5 {
+    for _ in 0..2 {
         let job = Job::run(script);
         job.wait_until(|job| job.scope.processes().is_ok_and(|all| all.len() > 20));
         let frozen = freeze(&job.scope, GRACE).expect("it stands still");
@@ -293,8 +293,9 @@ impl Driver for Scripted {
         self.call("checkpoint", pid, State::Checkpointed)
     }
 
-    fn restore(&self, pid: i32, _: &[Move]) -> Result<(), CudaError> {
-        self.call("restore", pid, State::Locked)
+    fn restore(&self, pid: i32, moves: &[Move]) -> Result<(), CudaError> {
+        let name = if moves.is_empty() { "restore" } else { "restore elsewhere" };
+        self.call(name, pid, State::Locked)
     }
 
     fn unlock(&self, pid: i32) -> Result<(), CudaError> {
@@ -303,6 +304,10 @@ impl Driver for Scripted {
 
     fn may_hold(&self, _: i32) -> bool {
         true
+    }
+
+    fn memory_mb(&self, _: &[i32]) -> Option<u64> {
+        None
     }
 }
 
@@ -407,6 +412,21 @@ fn a_restore_that_fails_leaves_it_asleep_and_can_be_repeated() {
     driver.refuses.lock().expect("no panic").clear();
     resume(&context, &mut asleep, &[]).expect("it goes on");
     job.assert_counts_on();
+}
+
+#[test]
+fn a_job_goes_on_with_other_gpus_only_if_they_are_others() {
+    let job = Job::counting();
+    let driver = Arc::new(Scripted::default());
+    let context = with(&job, &driver);
+    let (here, there) = (Uuid([1; 16]), Uuid([2; 16]));
+    for new in [here, there] {
+        let mut asleep = suspend(&context, &ALL, GRACE).expect("it is taken off").asleep;
+        resume(&context, &mut asleep, &[Move { old: here, new }]).expect("it goes on");
+    }
+    let names = driver.names();
+    let restores: Vec<_> = names.iter().filter(|name| name.starts_with("restore")).collect();
+    assert_eq!(restores, [&"restore", &"restore elsewhere"]);
 }
 
 #[test]
