@@ -381,9 +381,9 @@ fn a_driver_that_hangs_does_not_hang_who_called() {
 
 #[test]
 fn a_process_that_begins_to_use_a_gpu_meanwhile_is_taken_too() {
+    // Without other children: each that comes and goes would be taken for a user of the GPU, too.
     let job = Job::run(
-        "echo 1 > n; while [ ! -e go ]; do sleep 0.01; done; \
-                        sh -c 'echo > born; exec sleep 50' & while :; do sleep 0.01; done",
+        "echo 1 > n; while [ ! -e go ]; do :; done; sh -c 'echo > born; exec sleep 50' & wait",
     );
     job.wait_until(|job| job.count() == 1);
     let meanwhile = Some((job.path("go"), job.path("born")));
