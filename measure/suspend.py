@@ -22,7 +22,7 @@ import traceback
 from statistics import median
 from typing import Any, Callable
 
-from figures import Log, attempts, markdown, sharing
+from figures import Log, attempts, markdown, sharing, switches
 from server import Server
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -107,10 +107,10 @@ class Measurement:
     def left(self) -> float:
         return self.until - time.time()
 
-    def part(self, name: str, run: Callable[[], None]) -> None:
+    def part(self, name: str, run: Callable[[], None], need: float = 15.0) -> None:
         if self.options.parts and not any(name.startswith(p) for p in self.options.parts):
             return
-        if self.left() < 15:
+        if self.left() < need:
             self.results["notes"].append(f"{name}: no time was left")
             return
         print(f"{name}: begins, {self.left():.0f} s left", flush=True)
@@ -161,21 +161,17 @@ class Measurement:
     def micro(self) -> None:
         """The driver's own calls, on processes that only hold memory."""
         self.results["micro"] = {}
-        held = []
+        # One after the other, so that the memory read is theirs alone.
         for gigabytes in self.options.sizes:
-            log = os.path.join(self.work, f"hold-{gigabytes}.jsonl")
+            name = f"{gigabytes:g} GB"
+            log = os.path.join(self.work, f"hold-{gigabytes:g}.jsonl")
             script = os.path.join(HERE, "jobs", "hold.py")
-            words = [self.options.python, script, str(gigabytes), log]
-            held.append((gigabytes, log, subprocess.Popen(words)))
-        try:
-            for gigabytes, log, process in held:
-                name = f"{gigabytes} GB"
-                try:
-                    self.results["micro"][name] = self.cycle(log, process)
-                except Exception as error:  # noqa: BLE001
-                    self.results["micro"][name] = {"error": str(error)}
-        finally:
-            for _, _, process in held:
+            process = subprocess.Popen([self.options.python, script, str(gigabytes), log])
+            try:
+                self.results["micro"][name] = self.cycle(log, process)
+            except Exception as error:  # noqa: BLE001  (the other sizes shall be tried)
+                self.results["micro"][name] = {"error": str(error)}
+            finally:
                 process.kill()
                 process.wait()
 
@@ -294,6 +290,15 @@ class Measurement:
             "model": model,
         }
 
+    def enough(self, logs: dict[str, str], way: str) -> bool:
+        """Whether there is enough to tell: a few turns of each, or a while side by side."""
+        read = {model: Log.read(log) for model, log in logs.items()}
+        if any(not log.steps for log in read.values()):
+            return False
+        if way == "mps":
+            return time.time() > max(log.steps[0][2] for log in read.values()) + 10
+        return len(switches(read)) >= (3 if way == "requeue" else 4) * len(logs)
+
     def under_server(
         self, name: str, recipe: str, way: str, count: int, window: float
     ) -> dict[str, Any]:
@@ -309,7 +314,9 @@ class Measurement:
             begun = time.time()
             for model, log in logs.items():
                 numbers.append(server.submit(self.submission(model, way, count, log)))
-            time.sleep(window)
+            while time.time() < begun + window and not self.enough(logs, way):
+                time.sleep(0.5)
+            window = time.time() - begun
             views = [server.job(number) for number in numbers]
         finally:
             try:
@@ -336,12 +343,12 @@ class Measurement:
             self.part("micro", self.micro)
         self.part("bare", self.bare)
         wanted = [one for one in PLAN if not self.options.parts or self.wants(one)]
-        for place, (recipe, way, count) in enumerate(wanted):
-            each = self.left() / (len(wanted) - place) - 4
-            most = self.options.window * (1.0 if count == 2 else 1.3)
-            window = max(min(each, most * (1.5 if way == "requeue" else 1.0)), 10.0)
+        for recipe, way, count in wanted:
+            window = self.options.window * (1.0 if count == 2 else 1.5)
+            window *= 1.5 if way == "requeue" else 1.0
             name = f"{recipe}-{way}-{count}"
-            self.part(name, lambda r=recipe, w=way, c=count, s=window: self.share(r, w, c, s))
+            run = lambda r=recipe, w=way, c=count, s=window: self.share(r, w, c, s)  # noqa: E731
+            self.part(name, run, window + 5)
         self.write()
 
     def wants(self, one: tuple[str, str, int]) -> bool:
@@ -372,7 +379,7 @@ def main() -> None:
     parser.add_argument("--parts", nargs="*", default=[], help="names begin so; all if none")
     parser.add_argument("--budget", type=float, default=480.0, help="seconds in all")
     parser.add_argument("--turn", type=float, default=5.0, help="seconds of a turn")
-    parser.add_argument("--window", type=float, default=30.0, help="seconds two jobs share at most")
+    parser.add_argument("--window", type=float, default=32.0, help="seconds two jobs share at most")
     parser.add_argument("--alone", type=float, default=8.0, help="seconds each job steps alone")
     parser.add_argument("--sizes", type=float, nargs="*", default=[1, 6, 20], help="GB")
     parser.add_argument("--repeats", type=int, default=2, help="cycles for each size")

@@ -10,11 +10,13 @@ import torch
 def main() -> None:
     gigabytes, log = float(sys.argv[1]), open(sys.argv[2], "a", buffering=1)
     count = int(gigabytes * 2**30 / 4)
-    held = torch.arange(count, dtype=torch.int32, device="cuda")
-    total = int(held[:: 1 << 12].long().sum().item())
+    random = torch.Generator(device="cuda").manual_seed(1)
+    numbers = {"dtype": torch.int32, "device": "cuda", "generator": random}
+    held = torch.randint(0, 2**31 - 1, (count,), **numbers)
+    total = held.sum(dtype=torch.int64).item()
     log.write(json.dumps({"ready": time.time()}) + "\n")
     while True:
-        same = int(held[:: 1 << 12].long().sum().item()) == total
+        same = held.sum(dtype=torch.int64).item() == total
         log.write(json.dumps({"t": time.time(), "same": same}) + "\n")
         time.sleep(0.02)
 
