@@ -83,12 +83,15 @@ pub fn driver() -> Result<Arc<dyn Driver>, CudaError> {
     loaded.clone().map(|cuda| cuda as Arc<dyn Driver>)
 }
 
-/// Whether a process has a GPU's device file open. Children that were forked have it, too, without
-/// using it.
+/// Whether a process has a GPU's device file open, or does not let that be seen. Children that
+/// were forked have it, too, without using it.
 pub fn touches_gpu(pid: i32) -> bool {
-    let open = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-    let targets = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());
-    targets.into_iter().any(|target| is_device(&target))
+    let open = match std::fs::read_dir(format!("/proc/{pid}/fd")) {
+        Ok(open) => open,
+        Err(error) => return error.kind() == std::io::ErrorKind::PermissionDenied,
+    };
+    let mut targets = open.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    targets.any(|target| is_device(&target))
 }
 
 fn is_device(path: &Path) -> bool {
