@@ -112,6 +112,13 @@ impl Group {
         }
     }
 
+    /// Enter it, to start processes there.
+    pub(crate) fn enter(&self) -> io::Result<()> {
+        // What was frozen there is gone, and whoever enters must not stand still.
+        let _ = fs::write(self.path.join("cgroup.freeze"), "0");
+        enter(&self.path)
+    }
+
     /// Leave it, so that this process is not killed or frozen with those in it.
     pub(crate) fn leave(&self) -> io::Result<()> {
         enter(&self.herd)
