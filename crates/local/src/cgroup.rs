@@ -27,7 +27,8 @@ impl Groups {
         }
         let available = fs::read_to_string(own.join("cgroup.controllers")).unwrap_or_default();
         let wanted = ["cpu", "memory"];
-        let mut limits = wanted.iter().all(|name| available.split_whitespace().any(|it| it == *name));
+        let mut limits =
+            wanted.iter().all(|name| available.split_whitespace().any(|it| it == *name));
         if limits {
             limits = pass_down(&own).is_ok() || (own != root && leave_room(&own));
             limits = limits && pass_down(&folder).is_ok();

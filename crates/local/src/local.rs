@@ -2,9 +2,7 @@
 
 use crate::cgroup::Groups;
 use crate::core::{Core, Intent, Kept, Link};
-use crate::folder::{
-    Attempt, BELOW_STATE, Claim, LONGEST_SOCKET, make_folder, numbers, read,
-};
+use crate::folder::{Attempt, BELOW_STATE, Claim, LONGEST_SOCKET, make_folder, numbers, read};
 use crate::inventory::Machine;
 use crate::keeper::{Found, find, keep};
 use crate::pool::Pool;

@@ -9,7 +9,13 @@ use std::time::{Duration, SystemTime};
 
 /// What goes when a job is over.
 const GOES: [&str; 8] = [
-    "launch.json", "claim", "started.json", "exit.json", "stopped.json", "resumed.json", "script",
+    "launch.json",
+    "claim",
+    "started.json",
+    "exit.json",
+    "stopped.json",
+    "resumed.json",
+    "script",
     "sock",
 ];
 

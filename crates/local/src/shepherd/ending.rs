@@ -36,9 +36,10 @@ impl Herd {
     pub(super) fn reaped(&mut self, pid: i32, status: i32) {
         // Zero stands for one that could not be named: it is a rank that is not there any more.
         let gone = |rank: i32| pid == 0 && crate::process::being(rank).is_none();
-        let rank = self.ranks.iter_mut().find(|rank| {
-            rank.ended.is_none() && (rank.pid == pid || gone(rank.pid))
-        });
+        let rank = self
+            .ranks
+            .iter_mut()
+            .find(|rank| rank.ended.is_none() && (rank.pid == pid || gone(rank.pid)));
         let Some(rank) = rank else { return };
         rank.ended = Some(status);
         if status != 0 && self.first_bad.is_none() {

@@ -102,7 +102,8 @@ pub(super) struct Herd {
     pub(super) connections: BTreeMap<u64, Arc<UnixStream>>,
     pub(super) server: Option<(u64, Arc<UnixStream>)>,
     report: Option<serde_json::Value>,
-    reported: Option<Instant>,
+    /// When the next report may be passed on.
+    report_at: Instant,
     pub(super) log: Option<Receiver<()>>,
     person: Option<Person>,
     seat: Seat,
@@ -155,7 +156,7 @@ impl Herd {
             connections,
             server: herd_server,
             report: None,
-            reported: None,
+            report_at: Instant::now(),
             log: None,
             person: None,
             seat,
@@ -314,7 +315,8 @@ impl Herd {
                 self.server.take_if(|(server, _)| *server == id);
             }
             Event::Heed(Heed::Heard(_, Heard::Report(report))) => {
-                self.saves |= report.get("saves").and_then(serde_json::Value::as_bool) == Some(true);
+                self.saves |=
+                    report.get("saves").and_then(serde_json::Value::as_bool) == Some(true);
                 self.report = Some(report);
             }
             Event::Heed(Heed::Heard(_, Heard::Saved(_))) => {
@@ -357,13 +359,8 @@ impl Herd {
             Phase::Stops { until, .. } | Phase::Wakes { until, .. } => Some(*until),
             Phase::Runs { .. } | Phase::Sleeps { .. } => None,
         };
-        let report = self.report.as_ref().and(self.server.as_ref()).map(|_| self.report_at());
+        let report = self.report.as_ref().and(self.server.as_ref()).map(|_| self.report_at);
         [phase, self.sweep_at, report].into_iter().flatten().min()
-    }
-
-    fn report_at(&self) -> Instant {
-        let gap = Duration::from_millis(self.brief.report_ms);
-        self.reported.map_or_else(Instant::now, |at| at + gap)
     }
 
     /// Pass on what the job last said of itself.
@@ -371,7 +368,7 @@ impl Herd {
         if self.server.is_some()
             && let Some(report) = self.report.take()
         {
-            self.reported = Some(Instant::now());
+            self.report_at = Instant::now() + Duration::from_millis(self.brief.report_ms);
             let (job, generation) = (self.brief.launch.job, self.brief.launch.generation);
             let said = heeler_backend::Said { report };
             self.say(&Says::Sign(Sign::Reported { job, generation, said }));
@@ -381,7 +378,7 @@ impl Herd {
     /// Do what is due.
     fn tick(&mut self) {
         let now = Instant::now();
-        if self.report.is_some() && self.report_at() <= now {
+        if self.report.is_some() && self.report_at <= now {
             self.pass_report();
         }
         if self.childless && !self.over {
@@ -411,7 +408,9 @@ fn reap(events: &Sender<Event>) {
     loop {
         let event = match waitpid(None, None) {
             Ok(WaitStatus::Exited(pid, code)) => Event::Reaped(pid.as_raw(), code),
-            Ok(WaitStatus::Signaled(pid, signal, _)) => Event::Reaped(pid.as_raw(), -(signal as i32)),
+            Ok(WaitStatus::Signaled(pid, signal, _)) => {
+                Event::Reaped(pid.as_raw(), -(signal as i32))
+            }
             // Ended by a signal that has no name.
             Err(Errno::EINVAL) => Event::Reaped(0, -nix::libc::SIGRTMIN()),
             Ok(_) | Err(Errno::EINTR) => continue,

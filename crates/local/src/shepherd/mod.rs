@@ -67,7 +67,10 @@ fn leave(group: Option<Group>) {
 /// A line from a connection, unless it is too long or there is none.
 fn line(reader: &mut impl BufRead, trusted: bool) -> Option<Vec<u8>> {
     let mut line = Vec::new();
-    reader.take(if trusted { LONGEST_ORDER } else { LONGEST_LINE }).read_until(b'\n', &mut line).ok()?;
+    reader
+        .take(if trusted { LONGEST_ORDER } else { LONGEST_LINE })
+        .read_until(b'\n', &mut line)
+        .ok()?;
     (line.pop() == Some(b'\n')).then_some(line)
 }
 

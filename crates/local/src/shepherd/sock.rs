@@ -72,8 +72,7 @@ pub(super) fn hear<E: From<Heed> + Send + 'static>(
                     drop(held);
                     if let Some(terminal) = terminal {
                         // It ends when they go, whatever the reason.
-                        let _ =
-                            attend(terminal, reader, &stream, window, &seat.log, &seat.viewers);
+                        let _ = attend(terminal, reader, &stream, window, &seat.log, &seat.viewers);
                     }
                     break;
                 }

@@ -74,12 +74,7 @@ fn spawn(
     let terminal = terminal && rank.rank == 0;
     arrange(command, Birth { session: true, terminal, orphaned: Some(Signal::SIGKILL) });
     let program = command.get_program().to_string_lossy().into_owned();
-    let child = command.spawn().map_err(|error| match error.raw_os_error() {
-        Some(nix::libc::ENOEXEC) => {
-            format!("{program}: its first line names no interpreter; begin it with #!/bin/sh")
-        }
-        _ => format!("{program}: {error}"),
-    })?;
+    let child = command.spawn().map_err(|error| format!("{program}: {error}"))?;
     Ok(child.id() as i32)
 }
 
@@ -175,7 +170,9 @@ impl Outlet {
             Outlet::Pipe(_, writer) => {
                 (Stdio::null(), writer.try_clone()?.into(), writer.try_clone()?.into())
             }
-            Outlet::Own(file) => (Stdio::null(), file.try_clone()?.into(), file.try_clone()?.into()),
+            Outlet::Own(file) => {
+                (Stdio::null(), file.try_clone()?.into(), file.try_clone()?.into())
+            }
             Outlet::Terminal(_, inside) => {
                 let copy = || inside.try_clone().map(Stdio::from);
                 (copy()?, copy()?, copy()?)

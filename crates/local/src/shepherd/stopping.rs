@@ -120,7 +120,8 @@ impl Herd {
         let events = self.events.clone();
         std::thread::spawn(move || {
             let ask = |within: Duration| save.ask(within);
-            let context = Context { save: asks.then_some(&ask as pause::Save<'_>), ..parts.context() };
+            let context =
+                Context { save: asks.then_some(&ask as pause::Save<'_>), ..parts.context() };
             // The one who receives lives as long as the process.
             let _ = events.send(Event::Suspended(pause::suspend(&context, &ways, grace)));
         });
@@ -213,7 +214,8 @@ impl Herd {
         else {
             return;
         };
-        self.attempt = State(brief.state.clone()).attempt(brief.launch.job, brief.launch.generation);
+        self.attempt =
+            State(brief.state.clone()).attempt(brief.launch.job, brief.launch.generation);
         match result {
             Ok(resumed) => {
                 let _ = write(&self.attempt.0.join("resumed.json"), &resumed);

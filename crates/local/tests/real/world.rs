@@ -14,19 +14,19 @@ use tempfile::TempDir;
 const LONG: Duration = Duration::from_secs(60);
 
 /// A world for a test.
-pub struct World {
-    pub folder: TempDir,
-    pub local: Option<Local>,
+pub(crate) struct World {
+    pub(crate) folder: TempDir,
+    pub(crate) local: Option<Local>,
     signs: Receiver<Sign>,
     change: fn(&mut Setup),
 }
 
 impl World {
-    pub fn new() -> World {
+    pub(crate) fn new() -> World {
         World::with(|_| {})
     }
 
-    pub fn with(change: fn(&mut Setup)) -> World {
+    pub(crate) fn with(change: fn(&mut Setup)) -> World {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().expect("a folder");
         // Jobs of other users have to get through.
@@ -40,7 +40,7 @@ impl World {
     }
 
     /// Start a server, without telling it what to expect.
-    pub fn open(&mut self) {
+    pub(crate) fn open(&mut self) {
         let (sender, signs) = channel();
         let mut setup = Setup::new(self.state());
         setup.emulate = Some("2x4xA100".into());
@@ -58,44 +58,44 @@ impl World {
     }
 
     /// The server goes away without a word, as if it had been killed.
-    pub fn crash(&mut self) {
+    pub(crate) fn crash(&mut self) {
         self.local = None;
     }
 
-    pub fn local(&mut self) -> &mut Local {
+    pub(crate) fn local(&mut self) -> &mut Local {
         self.local.as_mut().expect("a server runs")
     }
 
-    pub fn state(&self) -> PathBuf {
+    pub(crate) fn state(&self) -> PathBuf {
         self.folder.path().join("state")
     }
 
     /// A path beside the state.
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    pub fn start(&mut self, launch: &Launch) {
+    pub(crate) fn start(&mut self, launch: &Launch) {
         self.local().carry_out(Order::Start(Box::new(launch.clone())));
     }
 
-    pub fn end(&mut self, launch: &Launch, now: bool) {
+    pub(crate) fn end(&mut self, launch: &Launch, now: bool) {
         let (job, generation) = (launch.job, launch.generation);
         self.local().carry_out(Order::End { job, generation, now });
     }
 
-    pub fn stop(&mut self, launch: &Launch) {
+    pub(crate) fn stop(&mut self, launch: &Launch) {
         let (job, generation) = (launch.job, launch.generation);
         self.local().carry_out(Order::Stop { job, generation });
     }
 
     /// The next sign.
-    pub fn sign(&mut self) -> Sign {
+    pub(crate) fn sign(&mut self) -> Sign {
         self.signs.recv_timeout(LONG).expect("a sign")
     }
 
     /// The next sign that is no report.
-    pub fn next(&mut self) -> Sign {
+    pub(crate) fn next(&mut self) -> Sign {
         loop {
             match self.sign() {
                 Sign::Reported { .. } => {}
@@ -105,7 +105,7 @@ impl World {
     }
 
     /// Wait until a job has started.
-    pub fn started(&mut self, launch: &Launch) -> bool {
+    pub(crate) fn started(&mut self, launch: &Launch) -> bool {
         match self.next() {
             Sign::Started { job, generation, resumed, .. } => {
                 assert_eq!((job, generation), (launch.job, launch.generation));
@@ -116,7 +116,7 @@ impl World {
     }
 
     /// Wait until a job has ended.
-    pub fn ended(&mut self, launch: &Launch) -> heeler_backend::Ending {
+    pub(crate) fn ended(&mut self, launch: &Launch) -> heeler_backend::Ending {
         loop {
             match self.next() {
                 Sign::Ended { job, generation, ending } => {
@@ -130,7 +130,7 @@ impl World {
     }
 
     /// Wait until a job has stopped.
-    pub fn stopped(&mut self, launch: &Launch) -> Way {
+    pub(crate) fn stopped(&mut self, launch: &Launch) -> Way {
         match self.next() {
             Sign::Stopped { job, generation, way, .. } => {
                 assert_eq!((job, generation), (launch.job, launch.generation));
@@ -141,15 +141,22 @@ impl World {
     }
 
     /// Nothing more is said for a while.
-    pub fn is_quiet(&mut self) -> bool {
+    pub(crate) fn is_quiet(&mut self) -> bool {
         self.signs.recv_timeout(Duration::from_millis(300)).is_err()
     }
 
     /// What a job printed.
-    pub fn output(&mut self, job: u32) -> String {
+    pub(crate) fn output(&mut self, job: u32) -> String {
         let look = self.local().look();
-        let piece = look.output(JobId(job), 0, 1 << 20).expect("it can be read");
-        String::from_utf8(piece.bytes).expect("text")
+        let mut all = Vec::new();
+        loop {
+            let piece = look.output(JobId(job), all.len() as u64, 1 << 20);
+            let piece = piece.expect("it can be read");
+            if piece.bytes.is_empty() {
+                return String::from_utf8(all).expect("text");
+            }
+            all.extend(piece.bytes);
+        }
     }
 }
 
@@ -177,7 +184,7 @@ impl Drop for World {
 }
 
 /// Wait until something is so.
-pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < LONG, "never: {what}");
@@ -186,7 +193,7 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// A job that runs a shell command on one GPU.
-pub fn shell(job: u32, command: &str) -> Launch {
+pub(crate) fn shell(job: u32, command: &str) -> Launch {
     Launch {
         job: JobId(job),
         generation: Generation(1),
@@ -214,19 +221,19 @@ pub fn shell(job: u32, command: &str) -> Launch {
 }
 
 /// GPUs by node.
-pub fn gpus(slices: &[(u32, u64)]) -> Assignment {
+pub(crate) fn gpus(slices: &[(u32, u64)]) -> Assignment {
     let slice = |(node, slots): &(u32, u64)| Slice { node: NodeId(*node), slots: Slots(*slots) };
     Assignment::whole(Placement::new(slices.iter().map(slice).collect()))
 }
 
 /// Lines of a file, none if it is not there.
-pub fn lines(path: &std::path::Path) -> Vec<String> {
+pub(crate) fn lines(path: &std::path::Path) -> Vec<String> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
 /// Whether a process is there and not over.
-pub fn is_there(pid: &str) -> bool {
+pub(crate) fn is_there(pid: &str) -> bool {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     text.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }

@@ -1,10 +1,8 @@
 //! Real processes: how they end, what they find in their environment, what they print.
 
-mod world;
-
+use crate::world::{World, gpus, is_there, lines, shell, until};
 use heeler_backend::{Backend, Ending, Identity, Order, Ranks};
 use heeler_model::{JobId, NodeId};
-use world::{World, gpus, is_there, lines, shell, until};
 
 #[test]
 fn codes_and_signals_are_told_exactly() {
@@ -33,7 +31,7 @@ fn what_cannot_be_started_says_why() {
         ("/", vec!["no-such-program-anywhere"], None, "no-such-program-anywhere: No such file"),
         ("/no/such/folder", vec!["true"], None, "the folder /no/such/folder"),
         ("/", vec![], None, "there is no command"),
-        ("/", vec![], Some("echo no first line\n"), "names no interpreter"),
+        ("/", vec![], Some("#!/no/such/interpreter\n"), "script: No such file"),
     ];
     for (number, (dir, command, script, expected)) in cases.into_iter().enumerate() {
         let mut launch = shell(number as u32 + 1, "");
@@ -58,6 +56,13 @@ fn scripts_run_with_their_arguments() {
     world.start(&launch);
     assert_eq!(world.ended(&launch), Ending::Exited { code: 0 });
     assert_eq!(world.output(1), format!("two words|$HOME\n{}\n", launch.dir));
+
+    // A first line that names no interpreter means the shell, as it does at a prompt.
+    let mut launch = shell(2, "");
+    (launch.script, launch.command) = (Some("echo plain\n".into()), Vec::new());
+    world.start(&launch);
+    assert_eq!(world.ended(&launch), Ending::Exited { code: 0 });
+    assert_eq!(world.output(2), "plain\n");
 }
 
 #[test]
