@@ -403,8 +403,9 @@ class Job:
             return
 
         def asked(_signal: int, _frame: Any) -> None:
-            if self._start_s is None:
-                # No step was done since the start, so there is nothing to save.
+            if self._start_s is None and self.world == 1:
+                # No step was done since the start, so there is nothing to save. With several
+                # ranks, another may have done one and wait for this.
                 raise Stop(self.steps)
             self._wanted = council.STOP
 

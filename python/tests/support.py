@@ -142,7 +142,12 @@ class Case(unittest.TestCase):
 
     def finish(self, process, code=0):
         """Wait for a process, and give what it printed."""
-        out, err = process.communicate(timeout=PATIENCE_S)
+        impatience = threading.Timer(PATIENCE_S, process.kill)
+        impatience.start()
+        # Not communicate(): that would lose what a test has made Python read ahead.
+        out, err = process.stdout.read(), process.stderr.read()
+        process.wait()
+        impatience.cancel()
         self.assertEqual(process.returncode, code, err)
         return out
 
