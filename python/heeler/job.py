@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
 
-from . import adapt, council, noise, state as states
+from . import adapt, council, noise
+from . import state as states
 from .checkpoint import Store
 from .link import Link
 from .loader import Loader

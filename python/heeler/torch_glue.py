@@ -59,8 +59,8 @@ class Glue:
             return None if self._waiting else zero_grad(*args, **kwargs)
 
         # Schedulers look for methods of the optimiser, not for plain functions.
-        optimizer.step = types.MethodType(stepped, optimizer)  # type: ignore[method-assign]
-        optimizer.zero_grad = types.MethodType(zeroed, optimizer)  # type: ignore[method-assign]
+        setattr(optimizer, "step", types.MethodType(stepped, optimizer))
+        setattr(optimizer, "zero_grad", types.MethodType(zeroed, optimizer))
 
     def _scaled(self, optimizer: torch.optim.Optimizer, step: Any, args: Any, kwargs: Any) -> Any:
         """An optimiser's own step, on the mean over passes, at the learning rate of the rule."""
@@ -109,7 +109,9 @@ class Measuring:
 
     def _see(self, gradient: torch.Tensor) -> None:
         square = gradient.detach().float().pow(2).sum()
-        self._squares = square if self._squares is None else self._squares.to(square.device) + square
+        self._squares = (
+            square if self._squares is None else self._squares.to(square.device) + square
+        )
 
     def close(self, turns: int) -> None:
         """A step ends: parameters hold the mean of all passes of all ranks."""

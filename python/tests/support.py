@@ -132,6 +132,7 @@ class Case(unittest.TestCase):
         program = [str(known)] if known else ["-c", script]
         process = subprocess.Popen(
             [sys.executable, *program, *arguments],
+            cwd=self.folder,
             env={**os.environ, "PYTHONPATH": str(ROOT), **env},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

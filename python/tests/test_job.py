@@ -7,6 +7,7 @@ import random
 import signal
 import time
 import unittest
+import zipfile
 
 from support import PATIENCE_S, ROOT, Case
 
@@ -335,6 +336,21 @@ class Packaging(Case):
     def test_the_adaptive_example_runs(self):
         out = self.run_whole("adaptive.py", "--epochs", "2", "--folder", str(self.folder))
         self.assertIn("epoch 1 step", out)
+
+    def test_a_wheel_is_made_from_nothing(self):
+        import wheel_builder
+
+        name = wheel_builder.build_wheel(str(self.folder))
+        with zipfile.ZipFile(self.folder / name) as wheel:
+            self.assertIsNone(wheel.testzip())
+            names = set(wheel.namelist())
+            record = wheel.read(f"heeler-{heeler.__version__}.dist-info/RECORD").decode()
+        self.assertEqual(names, {line.split(",")[0] for line in record.splitlines()})
+        self.assertLessEqual({"heeler/job.py", "heeler/py.typed"}, names)
+        # What is in the wheel is all that is needed.
+        script = "import heeler, heeler.client; print(heeler.__file__)"
+        out = self.run_whole(script, PYTHONPATH=str(self.folder / name))
+        self.assertIn(".whl/heeler/__init__.py", out)
 
     def test_the_version_is_that_of_the_project(self):
         text = (ROOT / "pyproject.toml").read_text()

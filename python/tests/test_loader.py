@@ -118,7 +118,8 @@ class Shares(Case):
         self.assertEqual(sizes, [8, 8])
 
     def test_parts_and_steps(self):
-        self.assertEqual([list(part(range(7), r, 3)) for r in range(3)], [[0, 1], [2, 3], [4, 5, 6]])
+        parts = [list(part(range(7), rank, 3)) for rank in range(3)]
+        self.assertEqual(parts, [[0, 1], [2, 3], [4, 5, 6]])
         self.assertEqual(step_size(17, 8, 2), 8)
         self.assertEqual(step_size(9, 8, 2), 9)
         self.assertEqual(step_size(5, 8, 2), 5)

@@ -90,6 +90,7 @@ class Gluing(Case):
 
     def train(self, most, zero_first):
         import shutil
+
         import torch
 
         shutil.rmtree(self.folder / "0", ignore_errors=True)
