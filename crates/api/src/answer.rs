@@ -64,6 +64,9 @@ pub struct Forecast {
     pub between: Option<(f64, f64)>,
     /// When it most likely ends.
     pub ends: Option<f64>,
+    /// Where it most likely starts.
+    #[serde(default)]
+    pub on: Option<String>,
     /// How many futures were looked at.
     pub futures: u32,
     /// What is assumed, in words.

@@ -21,6 +21,14 @@ pub enum Code {
     TooLarge,
     /// Too many requests.
     Busy,
+    /// That cannot be done to this path.
+    WrongMethod,
+    /// The body is not of a type that can be read.
+    WrongType,
+    /// The request took too long to arrive, or the answer to be found.
+    TooSlow,
+    /// The server is starting or stopping.
+    Unavailable,
     /// The journal cannot be written; nothing was changed.
     NotStored,
     /// The server is at fault.
@@ -38,6 +46,10 @@ impl Code {
             Code::Conflict => 409,
             Code::TooLarge => 413,
             Code::Busy => 429,
+            Code::WrongMethod => 405,
+            Code::WrongType => 415,
+            Code::TooSlow => 408,
+            Code::Unavailable => 503,
             Code::NotStored => 507,
             Code::Internal => 500,
         }

@@ -3,9 +3,11 @@
 //! are behind the same trait.
 
 mod launch;
+mod look;
 mod sign;
 
 pub use launch::{Expected, Identity, Launch, Order, Ranks, Resume};
+pub use look::{Look, Piece, Window, frame, resized};
 pub use sign::{Ending, Said, Sign, Way};
 
 use heeler_model::Cluster;
@@ -48,4 +50,9 @@ pub trait Backend: Send {
     /// What each GPU of each node says of itself, where it can be asked: `use-percent`,
     /// `memory-used-mb`, `power-w`, `temperature-c`.
     fn readings(&mut self) -> Vec<Vec<BTreeMap<String, f64>>>;
+
+    /// What can be looked at from other threads.
+    fn look(&self) -> Arc<dyn Look> {
+        Arc::new(look::Blind)
+    }
 }

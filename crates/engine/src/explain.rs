@@ -115,14 +115,15 @@ impl Engine {
         let job = fork.state.jobs.get_mut(id).expect("the job is not done");
         job.demand = class;
         if phase == Phase::Blocked {
-            if after > 0 {
+            if after > 0 || job.held.is_some() {
                 return self.why(id);
             }
             job.phase = Phase::Waiting;
             fork.state.waiting += 1;
         }
         fork.policy.observe(&Note::Joined(id), &View::new(&fork.state, Detail::All));
-        let plan = fork.full_plan();
+        fork.policy.observe(&Note::Deciding, &View::new(&fork.state, Detail::All));
+        let plan = fork.policy.plan(&View::new(&fork.state, Detail::All));
         match plan.run.iter().find(|run| run.job == id) {
             Some(run) => {
                 let for_it = |reason| matches!(reason, Reason::Displaced { by } if by == id);
@@ -139,6 +140,9 @@ impl Engine {
 
     fn why_blocked(&self, id: JobId) -> Reason {
         let job = self.state.job(id);
+        if let Some(reason) = job.held {
+            return reason;
+        }
         let never = job.noted.map(|noted| noted.reason);
         if let Some(reason) = never.filter(|r| r.tier() == heeler_model::Tier::Never) {
             return reason;

@@ -1,1 +1,18 @@
-//! (being written)
+//! This machine as a world: real processes on its GPUs, or on GPUs that are made up.
+//!
+//! Each attempt of a job is run by a small process of its own, its *shepherd*, which starts and
+//! reaps the job's processes, keeps what they print and how they ended, and outlives the server.
+//! A server that was killed finds the shepherds again and goes on.
+
+mod cgroup;
+mod folder;
+mod inventory;
+mod logs;
+pub mod mps;
+pub mod pause;
+mod process;
+mod setup;
+mod wire;
+
+pub use inventory::Emulated;
+pub use setup::{LocalError, Setup};

@@ -25,6 +25,6 @@ pub use placement::{Assignment, GPUS_PER_NODE_MAX, Placement, Slice, Slots};
 pub use plan::{Action, Plan, Promise, Reservation, Run, Scope, Stop, Transition, Wait};
 pub use quantity::{KindSet, Milli};
 pub use reason::{Reason, Tier};
-pub use render::{Naming, Words, render};
+pub use render::{Naming, Words, render, universal_time};
 pub use report::{Load, Report};
 pub use time::{SECOND_US, SPAN_EXPECTED, Span, Time};

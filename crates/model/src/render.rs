@@ -4,6 +4,7 @@
 use crate::ids::{JobId, TenantId};
 use crate::quantity::KindSet;
 use crate::reason::{Reason, Tier};
+use crate::time::Time;
 
 /// Names for the numbers in a reason.
 pub trait Naming {
@@ -13,6 +14,10 @@ pub trait Naming {
     fn tenant(&self, tenant: TenantId) -> String;
     /// The kinds by name.
     fn kinds(&self, kinds: KindSet) -> String;
+    /// What a person calls the time; how long after the beginning it is, if nobody has a calendar.
+    fn time(&self, at: Time) -> String {
+        at.to_string()
+    }
 }
 
 /// A reason in words.
@@ -94,8 +99,30 @@ fn not_allowed(reason: &Reason, names: &dyn Naming) -> Said {
             let jobs = if jobs == 1 { "one job".into() } else { format!("{jobs} jobs") };
             (format!("it must follow {jobs}, of which {} is next", names.job(first)), None)
         }
+        Reason::HeldBack => (
+            "somebody keeps it from starting".into(),
+            Some("whoever may act on it can release it".into()),
+        ),
+        Reason::NotBefore { until } => {
+            (format!("it may not start before {}", names.time(until)), None)
+        }
+        Reason::Suspended => (
+            "somebody took it off its GPUs".into(),
+            Some("whoever may act on it can resume it".into()),
+        ),
+        Reason::ArrayFull { most } => (
+            match most {
+                1 => "one task of its array runs at a time".into(),
+                most => format!("{most} tasks of its array run at a time"),
+            },
+            Some("its turn comes when one of them ends".into()),
+        ),
         Reason::Protected { holder, until } => (
-            format!("job {} holds a lease on GPUs it could use until {until}", names.job(holder)),
+            format!(
+                "job {} holds a lease on GPUs it could use until {}",
+                names.job(holder),
+                names.time(until)
+            ),
             None,
         ),
         Reason::NotNeeded { wanted } => (
@@ -108,6 +135,7 @@ fn not_allowed(reason: &Reason, names: &dyn Naming) -> Said {
             Some("it starts by itself when the load grows".into()),
         ),
         Reason::RoundNotOver { until } => {
+            let until = names.time(until);
             (format!("decisions are taken at the end of a round, next at {until}"), None)
         }
         _ => in_study(reason, names),
@@ -235,22 +263,45 @@ fn promised(reason: &Reason, names: &dyn Naming) -> Said {
             Some("with a priority below zero it could use what others leave idle".into()),
         ),
         Reason::Leased { from, by } => (
-            format!("its deadline is promised for {by}; leases are reserved for it from {from} on"),
+            format!(
+                "its deadline is promised for {}; leases are reserved for it from {} on",
+                names.time(by),
+                names.time(from)
+            ),
             Some("it may start earlier on GPUs that nobody has reserved".into()),
         ),
         Reason::DeadlineNotFeasible { asked, offered } => (
             format!(
-                "its deadline at {asked} cannot be promised, and GPUs that are left over \
-                 go to others"
+                "its deadline at {} cannot be promised, and GPUs that are left over go to others",
+                names.time(asked)
             ),
-            offered.map(|offered| format!("the earliest that can be promised is {offered}")),
+            offered.map(|by| format!("the earliest that can be promised is {}", names.time(by))),
         ),
         Reason::DeadlineLost { asked } => (
-            format!("it cannot end by its deadline at {asked} any more, so it comes last"),
+            format!(
+                "it cannot end by its deadline at {} any more, so it comes last",
+                names.time(asked)
+            ),
             Some("without a deadline it would be served as best effort".into()),
         ),
         _ => ("it is being saved so that another job can run".into(), None),
     }
+}
+
+/// Seconds since 1970 as a date and a time of day in universal time.
+pub fn universal_time(seconds: u64) -> String {
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Years are counted from March, so that the day that some years have comes last.
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
 /// A place in a ranking: `1st`, `22nd`, `13th`.

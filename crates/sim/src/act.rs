@@ -20,6 +20,7 @@ impl Simulation {
                 let done = self.records[job].done;
                 self.release(job, Exit::Saved { done });
             }
+            Happening::Release(job) => self.release_held(job),
             Happening::Break(node) => self.break_node(node),
             Happening::Open(service) => self.open(service),
             Happening::Look(service) => self.look(service),
@@ -50,6 +51,7 @@ impl Simulation {
         self.last_on.remove(&job);
         self.trainees.remove(&job);
         self.release(job, Exit::Finished);
+        self.let_those_after_end(job);
     }
 
     /// The recipe declared a job over. If it still runs, it was told to stop.
@@ -170,6 +172,7 @@ impl Simulation {
             self.last_on.insert(job, on.clone());
         }
         self.moves_in(job, on);
+        self.let_those_after_begin(job);
         let engine_job = self.engine.state().job(job);
         let (replica, assumed) = (engine_job.spec.replica(), engine_job.progress);
         let pace = match replica {

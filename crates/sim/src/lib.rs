@@ -2,7 +2,9 @@
 
 mod act;
 pub mod cluster;
+mod continued;
 mod fork;
+mod letting;
 mod loans;
 pub mod metrics;
 mod names;
@@ -21,6 +23,7 @@ mod watch;
 pub mod workload;
 pub mod world;
 
+pub use letting::Before;
 pub use loans::Loan;
 pub use record::{Outcome, Record, Records};
 pub use simulation::Simulation;

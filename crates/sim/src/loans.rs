@@ -53,6 +53,12 @@ impl Ledger {
         ledger
     }
 
+    /// Count from a time on.
+    pub(crate) fn from_time(mut self, now: Time) -> Ledger {
+        self.last = now;
+        self
+    }
+
     /// Time has passed at what was used since the last call.
     pub(crate) fn until(&mut self, now: Time) {
         if self.tenants.is_empty() {

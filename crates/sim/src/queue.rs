@@ -20,6 +20,8 @@ pub(crate) enum Happening {
     Break(NodeId),
     /// A node is repaired.
     Repair(NodeId),
+    /// A job that could not start before some time may start.
+    Release(JobId),
     /// A service ends.
     Close(ServiceId),
     /// A service begins.
@@ -53,9 +55,10 @@ impl Queue {
             Happening::Saved(_) => 2,
             Happening::Break(_) => 3,
             Happening::Repair(_) => 4,
-            Happening::Close(_) => 5,
-            Happening::Open(_) => 6,
-            Happening::Look(_) => 7,
+            Happening::Release(_) => 5,
+            Happening::Close(_) => 6,
+            Happening::Open(_) => 7,
+            Happening::Look(_) => 8,
         };
         self.number += 1;
         self.heap.push(Reverse(Entry { at, class, number: self.number, what }));

@@ -124,34 +124,80 @@ impl Record {
     }
 }
 
+/// Where no record is.
+const NOWHERE: u32 = u32::MAX;
+
 /// Records by job number.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
     records: Vec<Record>,
+    /// Where the record of each job is; empty where all jobs have one, in the order of their
+    /// numbers. A simulation that goes on from elsewhere knows only of jobs that were not done.
+    places: Vec<u32>,
 }
 
 impl Records {
-    /// Add the record of the next job.
-    pub fn push(&mut self, record: Record) -> JobId {
-        self.records.push(record);
-        JobId(self.records.len() as u32 - 1)
+    /// Records for jobs from a number on.
+    pub(crate) fn from_number(next: u32) -> Records {
+        Records { records: Vec::new(), places: vec![NOWHERE; next as usize] }
     }
 
-    /// All of them, by job number.
+    /// Add the record of the next job.
+    pub fn push(&mut self, record: Record) -> JobId {
+        let place = self.records.len() as u32;
+        self.records.push(record);
+        if self.places.is_empty() {
+            return JobId(place);
+        }
+        self.places.push(place);
+        JobId(self.places.len() as u32 - 1)
+    }
+
+    /// Add the record of a job whose number was used before.
+    pub(crate) fn insert(&mut self, job: JobId, record: Record) {
+        self.places[job.index()] = self.records.len() as u32;
+        self.records.push(record);
+    }
+
+    /// All of them, in the order they were added.
     pub fn all(&self) -> &[Record] {
         &self.records
+    }
+
+    /// All of them with their numbers, in the order of those.
+    pub fn iter(&self) -> impl Iterator<Item = (JobId, &Record)> {
+        let jobs = (0..self.used()).map(JobId);
+        jobs.filter_map(|job| Some((job, self.get(job)?)))
+    }
+
+    /// How many job numbers were used.
+    pub fn used(&self) -> u32 {
+        self.places.len().max(self.records.len()) as u32
+    }
+
+    /// The record of a job, if there is one.
+    pub fn get(&self, job: JobId) -> Option<&Record> {
+        self.records.get(self.place(job)?)
+    }
+
+    fn place(&self, job: JobId) -> Option<usize> {
+        match self.places.is_empty() {
+            true => Some(job.index()),
+            false => self.places.get(job.index()).map(|place| *place as usize),
+        }
     }
 }
 
 impl std::ops::Index<JobId> for Records {
     type Output = Record;
     fn index(&self, job: JobId) -> &Record {
-        &self.records[job.index()]
+        &self.records[self.place(job).expect("the job's number was used")]
     }
 }
 
 impl std::ops::IndexMut<JobId> for Records {
     fn index_mut(&mut self, job: JobId) -> &mut Record {
-        &mut self.records[job.index()]
+        let place = self.place(job).expect("the job's number was used");
+        &mut self.records[place]
     }
 }

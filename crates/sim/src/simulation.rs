@@ -1,6 +1,7 @@
 //! The simulator: a thin loop that feeds the engine with what happens in a modelled world, in
 //! virtual time. Idle time costs nothing; a job costs a handful of events.
 
+use crate::letting::Letting;
 use crate::loans::{Ledger, Loan};
 use crate::names::JobNames;
 use crate::neighbours::Neighbours;
@@ -59,6 +60,10 @@ pub struct Simulation {
     pub(crate) answers: Vec<Event>,
     /// Unfinished jobs of which profiles were measured.
     pub(crate) trainees: BTreeMap<JobId, Trainee>,
+    /// How many jobs will be let start at some time.
+    pub(crate) to_release: u32,
+    /// Who is let start when.
+    pub(crate) letting: Letting,
 }
 
 impl Simulation {
@@ -104,6 +109,8 @@ impl Simulation {
             services: Vec::new(),
             answers: Vec::new(),
             trainees: BTreeMap::new(),
+            to_release: 0,
+            letting: Letting::default(),
         }
     }
 
@@ -212,6 +219,7 @@ impl Simulation {
         let stands_still = state.running() == 0 && !state.is_clearing();
         self.next.is_none()
             && stands_still
+            && self.to_release == 0
             && !self.is_serving()
             && (state.waiting() == 0 || self.idle_moments > IDLE_MOMENTS_MAX)
     }
@@ -304,12 +312,16 @@ impl Simulation {
         }
     }
 
-    /// Replace the engine by one restored from its snapshot with a fresh policy, as a restart does.
-    pub fn restart(&mut self, policy: Box<dyn heeler_engine::Policy>) {
-        let snapshot = self.engine.snapshot();
-        let restored = Engine::restore(snapshot, policy);
-        self.engine =
-            restored.unwrap_or_else(|error| panic!("a snapshot can be restored: {error}"));
+    /// Let another policy decide from now on.
+    pub fn adopt(&mut self, policy: Box<dyn heeler_engine::Policy>) {
+        self.engine.adopt(policy);
+        self.decide();
+    }
+
+    /// Tell the engine something that people do, and let it decide.
+    pub fn tell(&mut self, event: Event) {
+        self.engine.observe(self.now, event);
+        self.decide();
     }
 
     /// The engine, to ask it why.
@@ -355,7 +367,7 @@ impl Simulation {
     /// The job that the trace calls so, or that has this number.
     pub fn find(&self, name: &str) -> Option<JobId> {
         let numbered = || name.parse().ok().map(JobId);
-        let known = |job: &JobId| job.index() < self.records.all().len();
+        let known = |job: &JobId| self.records.get(*job).is_some();
         self.names.find(name).or_else(numbered).filter(known)
     }
 
@@ -377,6 +389,7 @@ fn is_void(records: &Records, what: Happening) -> bool {
         | Happening::Turn(job, stamp)
         | Happening::Score(job, stamp) => records[job].stamp != stamp,
         Happening::Saved(_) | Happening::Break(_) | Happening::Repair(_) => false,
+        Happening::Release(_) => false,
         Happening::Open(_) | Happening::Look(_) | Happening::Close(_) => false,
     }
 }

@@ -47,6 +47,11 @@ impl Default for Timeline {
 }
 
 impl Timeline {
+    /// Nothing was seen before a time.
+    pub(crate) fn begin(&mut self, now: Time) {
+        self.until = now;
+    }
+
     /// The level was this since the last call.
     pub fn add(&mut self, until: Time, level: &Level) {
         while until.micros() > self.width_us * BUCKETS as u64 {

@@ -54,11 +54,20 @@ impl Watch {
         }
     }
 
+    /// Look from a time on.
+    pub(crate) fn from_time(mut self, now: Time) -> Watch {
+        self.last = now;
+        self.timeline.begin(now);
+        self
+    }
+
     pub(crate) fn keep_segments(&mut self, cluster: &Cluster, so_far: &Records) {
         self.segments = Some(Segments {
             over: Occupancy::new(cluster),
             open: BTreeMap::new(),
-            tenants: so_far.all().iter().map(|record| record.tenant).collect(),
+            tenants: (0..so_far.used())
+                .map(|job| so_far.get(JobId(job)).map_or_else(TenantId::default, |r| r.tenant))
+                .collect(),
         });
     }
 

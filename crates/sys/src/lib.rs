@@ -1,2 +1,7 @@
-//! What needs unsafe code: calls of the CUDA driver, loaded at run time, and what a child process
-//! does between fork and exec. Nothing else lives here.
+//! What needs unsafe code: calls of the CUDA driver, loaded at run time, what a child process does
+//! between fork and exec, and the size of a terminal. Nothing else lives here.
+
+pub mod birth;
+pub mod cuda;
+pub mod identity;
+pub mod terminal;

@@ -17,8 +17,8 @@ use clearing::Clearing;
 use crate::fleet::{Draft, Fleet, Grip};
 use crate::rules::Rules;
 use heeler_model::{
-    Assignment, Cluster, Demand, JobId, JobSpec, KindSet, NodeId, Placement, Reason, Reservation,
-    Tier, Time, Transition,
+    Assignment, Cluster, Demand, Generation, JobId, JobSpec, KindSet, NodeId, Placement, Reason,
+    Reservation, Time, Transition,
 };
 use smallvec::SmallVec;
 use std::cell::{Ref, RefCell};
@@ -229,8 +229,11 @@ impl State {
                 continue;
             }
             job.after -= 1;
-            let never = job.noted.is_some_and(|noted| noted.reason.tier() == Tier::Never);
-            if job.after == 0 && !never && job.phase == Phase::Blocked {
+            if job.after == 0
+                && !job.never_runs()
+                && job.phase == Phase::Blocked
+                && job.held.is_none()
+            {
                 job.phase = Phase::Waiting;
                 job.since = now;
                 self.waiting += 1;
@@ -340,6 +343,11 @@ impl State {
     pub fn clearing_for(&self, id: JobId) -> Option<JobId> {
         let wanted = &self.jobs.get(id)?.assignment.as_ref()?.placement;
         self.clearing.first_on(wanted)
+    }
+
+    /// What a job that was told to stop has not given back yet, and the number of that assignment.
+    pub fn clearing_of(&self, id: JobId) -> Option<(&Placement, Generation)> {
+        self.clearing.jobs().get(&id).map(|(placement, generation)| (placement, *generation))
     }
 
     /// A node comes or goes.

@@ -49,7 +49,7 @@ impl JobTable {
     }
 
     /// How many numbers were used.
-    pub(crate) fn used(&self) -> u32 {
+    pub fn used(&self) -> u32 {
         self.places.len() as u32
     }
 

@@ -48,9 +48,8 @@ impl Agreement {
         };
         let job_column = column(&JOB, "job")?;
         let time_column = column(&COMPLETION, "completion time")?;
-        let count = simulation.records().all().len() as u32;
-        let names: BTreeMap<String, JobId> =
-            (0..count).map(|index| (simulation.name(JobId(index)), JobId(index))).collect();
+        let jobs = simulation.records().iter().map(|(job, _)| job);
+        let names: BTreeMap<String, JobId> = jobs.map(|job| (simulation.name(job), job)).collect();
         let mut agreement = Agreement::default();
         let (mut here, mut there) = (0.0, 0.0);
         table.each(|row| {

@@ -2,7 +2,7 @@
 
 use crate::record::{Outcome, Record};
 use crate::simulation::Simulation;
-use heeler_model::{JobId, Span, Time};
+use heeler_model::{Span, Time};
 use std::io::Write;
 
 /// Write one line for each job, in order of submission.
@@ -23,9 +23,8 @@ pub fn write_jobs(simulation: &Simulation, to: impl Write) -> Result<(), csv::Er
         "losses",
         "outcome",
     ])?;
-    let records = simulation.records().all().iter().enumerate();
-    for (index, record) in records.filter(|(_, record)| !record.serves) {
-        let name = simulation.name(JobId(index as u32));
+    for (job, record) in simulation.records().iter().filter(|(_, record)| !record.serves) {
+        let name = simulation.name(job);
         let tenant = &simulation.cluster().tenants[record.tenant.index()].name;
         let waited = record.waited_by(simulation.now());
         out.write_record(row(&name, tenant, record, waited))?;

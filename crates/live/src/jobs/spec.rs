@@ -1,0 +1,75 @@
+//! What the engine is told of a submission.
+
+use crate::live::Live;
+use heeler_api::{Class, Submission};
+use heeler_model::{
+    Deadline, Demand, JobSpec, KindSet, Milli, ModelId, Reach, Sizes, Span, Step, TenantId,
+};
+
+impl Live {
+    /// A job as the engine knows it.
+    pub(crate) fn spec_of(&mut self, submission: &Submission, tenant: TenantId) -> JobSpec {
+        let mut spec = JobSpec::new(self.demand_of(submission));
+        let best_effort = submission.class == Class::BestEffort;
+        spec.tenant = if best_effort { self.people.best_effort(tenant) } else { tenant };
+        spec.priority = priority(submission.class, submission.priority);
+        spec.model = self.model_of(submission.model.as_deref());
+        let declared = submission.expected_s.or(submission.time_limit_s);
+        spec.declared = declared.map(Span::from_secs);
+        if let Some(deadline) = submission.deadline {
+            let at = self.time(deadline);
+            spec.extras_mut().deadlines = vec![Deadline { at, value: 1 }];
+        }
+        spec
+    }
+
+    fn demand_of(&self, submission: &Submission) -> Demand {
+        let gpus = &submission.gpus;
+        let (min, max) = (gpus.min.unwrap_or(gpus.count), gpus.max.unwrap_or(gpus.count));
+        // So many GPUs of each node, where it is said how many nodes.
+        let nodes = submission.nodes.unwrap_or(0);
+        let step = match nodes {
+            0 | 1 => Step::Any,
+            nodes => Step::MultiplesOf((gpus.count / nodes).max(1)),
+        };
+        let known = &self.inventory.cluster.kinds;
+        let mut kinds = KindSet::NONE;
+        for (index, kind) in known.iter().enumerate().take(64) {
+            if gpus.kinds.contains(&kind.name) {
+                kinds = kinds.with(heeler_model::KindId(index as u8));
+            }
+        }
+        Demand {
+            sizes: Sizes { asked: gpus.count, min, max, step },
+            share: Milli(gpus.share.unwrap_or(1000)),
+            kinds: if gpus.kinds.is_empty() { KindSet::ANY } else { kinds },
+            gpu_memory_mb: gpus.memory_mb,
+            cpu_milli: submission.cpu_milli,
+            memory_mb: submission.memory_mb,
+            reach: if nodes == 1 { Reach::Node } else { Reach::Cluster },
+        }
+    }
+
+    /// A number for a model; models beyond what can be numbered are one.
+    fn model_of(&mut self, name: Option<&str>) -> ModelId {
+        let Some(name) = name else { return ModelId(0) };
+        let known = self.model_numbers.get(name).copied();
+        ModelId(known.unwrap_or_else(|| {
+            if self.model_numbers.len() >= usize::from(u16::MAX) - 1 {
+                return 0;
+            }
+            let number = self.model_numbers.len() as u16 + 1;
+            self.model_numbers.insert(name.into(), number);
+            number
+        }))
+    }
+}
+
+/// The priority that the engine goes by: best effort is below zero, guaranteed is not, whatever
+/// their owners say, so that recipes which look at priorities tell the classes apart.
+pub(crate) fn priority(class: Class, asked: i32) -> i32 {
+    match class {
+        Class::Guaranteed => asked.max(0),
+        Class::BestEffort => asked.min(0) - 1,
+    }
+}

@@ -1,0 +1,119 @@
+//! Jobs are handed in: they get numbers, are told to the engine, and wait.
+
+use crate::ask::Done;
+use crate::job::{Alarm, Heard, Job, Keeps};
+use crate::live::Live;
+use crate::store::ArrayState;
+use heeler_api::{Problem, Submission, Submitted, Who};
+use heeler_backend::Identity;
+use heeler_model::{Event, Generation, JobId, Span};
+use std::sync::Arc;
+
+impl Live {
+    pub(crate) fn submit(
+        &mut self,
+        who: &Who,
+        submissions: &[Submission],
+    ) -> Result<Done, Problem> {
+        // What was checked may not hold any more: others were taken up in between.
+        for submission in submissions {
+            let name = submission.tenant.clone().unwrap_or_else(|| self.home(who));
+            self.tenant_named(&name, "tenant")?;
+        }
+        Ok(Done::Submitted(submissions.iter().map(|one| self.enter(who, one)).collect()))
+    }
+
+    fn enter(&mut self, who: &Who, submission: &Submission) -> Submitted {
+        let key = submission.once.as_ref().map(|key| (who.user.clone(), key.clone()));
+        if let Some((job, tasks)) = key.as_ref().and_then(|key| self.jobs.once.get(key)) {
+            return Submitted { job: *job, tasks: *tasks, again: true };
+        }
+        let indices = submission.array.as_ref().map(|array| array.indices.clone());
+        let tasks = indices.as_ref().map_or(1, |indices| indices.len() as u32);
+        let head = self.jobs.number(tasks);
+        if let Some(key) = key {
+            self.jobs.once.insert(key, (head, tasks));
+        }
+        if let Some(array) = &submission.array {
+            let state = ArrayState {
+                most: array.most,
+                left: tasks,
+                unbegun: tasks,
+                ..ArrayState::default()
+            };
+            self.jobs.arrays.insert(head, state);
+        }
+        let shared = Arc::new(submission.clone());
+        for number in 0..tasks {
+            let task = indices.as_ref().map(|indices| indices[number as usize]);
+            self.enter_one(who, &shared, head, head + number, task);
+        }
+        Submitted { job: head, tasks, again: false }
+    }
+
+    fn enter_one(
+        &mut self,
+        who: &Who,
+        submission: &Arc<Submission>,
+        head: u32,
+        id: u32,
+        task: Option<u32>,
+    ) {
+        let name = submission.tenant.clone().unwrap_or_else(|| self.home(who));
+        let tenant = self.people.find(&name).unwrap_or_default();
+        let spec = self.spec_of(submission, tenant);
+        let identity = who.uid.zip(who.gid).map(|(uid, gid)| Identity { uid, gid });
+        let until = submission.begin.map(|begin| self.time(begin)).filter(|at| *at > self.now);
+        let mut keeps = Keeps { held: submission.hold, until, ..Keeps::default() };
+        if let Some(array) = self.jobs.arrays.get_mut(&head) {
+            match array.most {
+                Some(most) if array.ahead >= most => {
+                    array.behind.insert(id);
+                    keeps.array = Some(most);
+                }
+                _ => array.ahead += 1,
+            }
+        }
+        let job = Job {
+            id,
+            head,
+            task,
+            user: who.user.clone(),
+            identity,
+            tenant,
+            submission: submission.clone(),
+            submitted: self.now,
+            priority: submission.priority,
+            time_limit_s: submission.time_limit_s,
+            keeps,
+            attempt: None,
+            past: Vec::new(),
+            generation: Generation(0),
+            rests: None,
+            leaving: None,
+            over: None,
+            alarms: Vec::new(),
+            heard: Heard::default(),
+            starts: 0,
+            restarts: 0,
+            failures: 0,
+            preemptions: 0,
+            first_started: None,
+            ran: Span::ZERO,
+            had: Span::ZERO,
+            gpu_time: 0,
+            lost: 0,
+            kept: 0,
+        };
+        self.jobs.insert(job);
+        self.tell(Event::Submitted { job: JobId(id), spec: Box::new(spec) });
+        for dependency in &submission.after {
+            self.follow(id, *dependency);
+        }
+        if let Some(until) = until {
+            self.set_alarm(id, until, Alarm::Begin);
+        }
+        self.keep(id);
+        self.changed(id);
+    }
+}

@@ -1,0 +1,95 @@
+//! The whole state as data, and back.
+
+use crate::accounts::Accounts;
+use crate::job::Alarm;
+use crate::live::Live;
+use crate::nodes::NodeState;
+use crate::recipe::InCharge;
+use crate::store::{Jobs, SavedJobs};
+use crate::tenants::People;
+use heeler_backend::Inventory;
+use heeler_engine::{Engine, Snapshot};
+use heeler_model::Time;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// The version of what is saved.
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Saved {
+    version: u32,
+    epoch: u64,
+    now: Time,
+    inventory: Inventory,
+    engine: Snapshot,
+    recipe: InCharge,
+    people: People,
+    nodes: Vec<NodeState>,
+    jobs: SavedJobs,
+    model_numbers: BTreeMap<String, u16>,
+    paces: Vec<((u16, u32), f64)>,
+    accounts: Accounts,
+    digest: u64,
+    decisions: u64,
+}
+
+impl Live {
+    /// The whole state as data. To be called after a decision, before the next record.
+    pub fn save(&self) -> Value {
+        let saved = Saved {
+            version: VERSION,
+            epoch: self.epoch,
+            now: self.now,
+            inventory: self.inventory.clone(),
+            engine: self.engine.snapshot(),
+            recipe: self.recipe.clone(),
+            people: self.people.clone(),
+            nodes: self.nodes.clone(),
+            jobs: self.jobs.save(),
+            model_numbers: self.model_numbers.clone(),
+            paces: self.paces.iter().map(|(key, pace)| (*key, *pace)).collect(),
+            accounts: self.accounts.clone(),
+            digest: self.digest,
+            decisions: self.decisions,
+        };
+        serde_json::to_value(saved).expect("the state is plain data with string keys")
+    }
+
+    /// The state that was saved.
+    pub fn load(saved: Value) -> Result<Live, String> {
+        let version = saved.get("version").and_then(Value::as_u64);
+        if version != Some(u64::from(VERSION)) {
+            return Err(format!("this was saved in version {version:?}, not {VERSION}"));
+        }
+        let saved: Saved = serde_json::from_value(saved).map_err(|error| error.to_string())?;
+        let policy = saved.recipe.build().map_err(|problem| problem.message)?;
+        let engine = Engine::restore(saved.engine, policy)?;
+        let jobs = Jobs::load(saved.jobs)?;
+        let mut alarms: BTreeSet<(Time, u32, Alarm)> = BTreeSet::new();
+        for job in jobs.all_live() {
+            alarms.extend(job.alarms.iter().map(|(at, alarm)| (*at, job.id, *alarm)));
+        }
+        Ok(Live {
+            epoch: saved.epoch,
+            now: saved.now,
+            inventory: saved.inventory,
+            engine,
+            outgrown: false,
+            recipe: saved.recipe,
+            people: saved.people,
+            nodes: saved.nodes,
+            jobs,
+            model_numbers: saved.model_numbers,
+            alarms,
+            accounts: saved.accounts,
+            paces: saved.paces.into_iter().collect(),
+            outbox: Vec::new(),
+            changes: VecDeque::new(),
+            digest: saved.digest,
+            decisions: saved.decisions,
+        })
+    }
+}

@@ -1,0 +1,9 @@
+//! What is shown, made when it is asked for, and only of what the asker may see.
+
+mod jobs;
+mod others;
+mod reasons;
+mod select;
+
+pub use jobs::{Filter, Which};
+pub(crate) use reasons::placement_text;

@@ -1,0 +1,213 @@
+//! Starting a job's processes: its script, its output, its terminal, its ranks.
+
+use super::environment::{self, Person, Rank};
+use super::log::{Log, Viewers, follow};
+use super::person;
+use super::terminal::Terminal;
+use crate::folder::{Attempt, State, make_folder};
+use crate::wire::Brief;
+use heeler_backend::Resume;
+use heeler_sys::birth::{Birth, arrange};
+use heeler_sys::identity::become_user;
+use nix::sys::signal::Signal;
+use nix::unistd::{Gid, Uid, chown};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
+
+/// A job that was started.
+pub(super) struct Started {
+    /// Its processes, in the order of ranks.
+    pub(super) pids: Vec<i32>,
+    /// What writes down what it prints; ends when nobody can print any more.
+    pub(super) log: Option<JoinHandle<()>>,
+    /// Its terminal.
+    pub(super) terminal: Option<Terminal>,
+}
+
+/// Start a job, or say why that cannot be. What was started before it failed has its number in
+/// `pids`, to be killed.
+pub(super) fn start(
+    brief: &Brief,
+    attempt: &Attempt,
+    person: Option<&Person>,
+    viewers: &Viewers,
+    pids: &mut Vec<i32>,
+) -> Result<Started, String> {
+    let launch = &brief.launch;
+    let folder = if launch.dir.is_empty() { "/" } else { &launch.dir };
+    // Done by the whole shepherd, with the job's rights: processes begin where it stands.
+    person::acting_as(person, || std::env::set_current_dir(folder))
+        .map_err(|error| format!("the folder {folder}: {error}"))?;
+    own_folder(brief, person).map_err(|error| format!("the checkpoint folder: {error}"))?;
+    let program = program(brief, attempt, person).map_err(|error| format!("script: {error}"))?;
+    let mut outlet = outlet(brief, attempt, person)?;
+    let port = free_port().map_err(|error| format!("no free port: {error}"))?;
+    let common = environment::common(brief, person, &attempt.sock(), port);
+    for rank in environment::ranks(launch.ranks, &brief.parts) {
+        let mut command = Command::new(&program[0]);
+        command.args(&program[1..]).env_clear().envs(&common);
+        command.envs(environment::of_rank(&rank));
+        outlet.connect(&mut command).map_err(|error| format!("output: {error}"))?;
+        pids.push(spawn(&mut command, &rank, person, launch.terminal)?);
+    }
+    let started = outlet.follow(brief, attempt, viewers)?;
+    // The shepherd must not keep the job's folder from being unmounted.
+    let _ = std::env::set_current_dir("/");
+    Ok(Started { pids: pids.clone(), ..started })
+}
+
+fn spawn(
+    command: &mut Command,
+    rank: &Rank,
+    person: Option<&Person>,
+    terminal: bool,
+) -> Result<i32, String> {
+    if let Some(person) = person {
+        let groups = person.groups.iter().copied().map(Gid::from_raw).collect();
+        let (user, group) = (Uid::from_raw(person.uid), Gid::from_raw(person.gid));
+        become_user(command, user, group, groups);
+    }
+    let terminal = terminal && rank.rank == 0;
+    arrange(command, Birth { session: true, terminal, orphaned: Some(Signal::SIGKILL) });
+    let program = command.get_program().to_string_lossy().into_owned();
+    let child = command.spawn().map_err(|error| match error.raw_os_error() {
+        Some(nix::libc::ENOEXEC) => {
+            format!("{program}: its first line names no interpreter; begin it with #!/bin/sh")
+        }
+        _ => format!("{program}: {error}"),
+    })?;
+    Ok(child.id() as i32)
+}
+
+/// Where a job may save itself, below the state's folder; it may name another.
+fn own_folder(brief: &Brief, person: Option<&Person>) -> io::Result<()> {
+    let path = State(brief.state.clone()).job(brief.launch.job).join("checkpoint");
+    if brief.launch.env.contains_key("HEELER_CHECKPOINT_DIR") || path.is_dir() {
+        return Ok(());
+    }
+    make_folder(&path)?;
+    give(&path, person, 0o700)
+}
+
+/// Let a file of ours belong to whom the job runs as.
+pub(super) fn give(path: &Path, person: Option<&Person>, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+    if let Some(person) = person {
+        chown(path, Some(Uid::from_raw(person.uid)), Some(Gid::from_raw(person.gid)))?;
+    }
+    Ok(())
+}
+
+/// What is run: the command, or the script with it as arguments.
+fn program(
+    brief: &Brief,
+    attempt: &Attempt,
+    person: Option<&Person>,
+) -> io::Result<Vec<std::ffi::OsString>> {
+    let words = brief.launch.command.iter().map(Into::into);
+    let Some(text) = &brief.launch.script else {
+        let words: Vec<_> = words.collect();
+        let nothing = io::Error::new(io::ErrorKind::InvalidInput, "there is no command");
+        return if words.is_empty() { Err(nothing) } else { Ok(words) };
+    };
+    let path = attempt.script();
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o700).open(&path)?;
+    file.write_all(text.as_bytes())?;
+    drop(file);
+    give(&path, person, 0o700)?;
+    Ok(std::iter::once(path.into()).chain(words).collect())
+}
+
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+}
+
+/// Where processes print to.
+enum Outlet {
+    /// Into a pipe whose other end is written to our files.
+    Pipe(io::PipeReader, io::PipeWriter),
+    /// Straight into a file of the user's.
+    Own(File),
+    /// Into a terminal.
+    Terminal(Terminal, OwnedFd),
+}
+
+fn outlet(brief: &Brief, attempt: &Attempt, person: Option<&Person>) -> Result<Outlet, String> {
+    let launch = &brief.launch;
+    if launch.terminal {
+        let (terminal, inside) = Terminal::open().map_err(|error| format!("terminal: {error}"))?;
+        return Ok(Outlet::Terminal(terminal, inside));
+    }
+    let Some(pattern) = &launch.output else {
+        let (reader, writer) = io::pipe().map_err(|error| format!("pipe: {error}"))?;
+        return Ok(Outlet::Pipe(reader, writer));
+    };
+    let expanded = crate::logs::expand(pattern, brief);
+    // What begins again from the beginning writes over; what goes on, or is tried again, adds.
+    let fresh = launch.restarts == 0 && launch.resume == Resume::No;
+    let open = || {
+        let path = std::env::current_dir()?.join(&expanded);
+        let mut options = OpenOptions::new();
+        let file = options.append(true).create(true).mode(0o666).open(&path)?;
+        if fresh && file.metadata()?.is_file() {
+            file.set_len(0)?;
+        }
+        Ok((path, file))
+    };
+    let (path, file) =
+        person::acting_as(person, open).map_err(|error| format!("output {expanded}: {error}"))?;
+    let noted = fs::write(attempt.0.join("output"), path.display().to_string());
+    let owner = person.map(|person| person.uid);
+    let noted = noted.and_then(|()| crate::folder::write(&attempt.0.join("owner"), &owner));
+    noted.map_err(|error| format!("output {expanded}: {error}"))?;
+    Ok(Outlet::Own(file))
+}
+
+impl Outlet {
+    fn connect(&mut self, command: &mut Command) -> io::Result<()> {
+        let (input, output, errors) = match self {
+            Outlet::Pipe(_, writer) => {
+                (Stdio::null(), writer.try_clone()?.into(), writer.try_clone()?.into())
+            }
+            Outlet::Own(file) => (Stdio::null(), file.try_clone()?.into(), file.try_clone()?.into()),
+            Outlet::Terminal(_, inside) => {
+                let copy = || inside.try_clone().map(Stdio::from);
+                (copy()?, copy()?, copy()?)
+            }
+        };
+        command.stdin(input).stdout(output).stderr(errors);
+        Ok(())
+    }
+
+    fn follow(
+        self,
+        brief: &Brief,
+        attempt: &Attempt,
+        viewers: &Viewers,
+    ) -> Result<Started, String> {
+        let (from, terminal): (Box<dyn io::Read + Send>, _) = match self {
+            Outlet::Own(_) => {
+                return Ok(Started { pids: Vec::new(), log: None, terminal: None });
+            }
+            Outlet::Pipe(reader, _) => (Box::new(reader), None),
+            Outlet::Terminal(terminal, _) => {
+                let reader = terminal.reader().map_err(|error| format!("terminal: {error}"))?;
+                (Box::new(reader), Some(terminal))
+            }
+        };
+        let log = Log::open(&attempt.0, brief.log_bytes, brief.log_files)
+            .map_err(|error| format!("{}: {error}", attempt.log().display()))?;
+        let viewers = Viewers::clone(viewers);
+        let thread = std::thread::Builder::new().spawn(move || follow(from, log, &viewers));
+        let thread = thread.map_err(|error| format!("thread: {error}"))?;
+        Ok(Started { pids: Vec::new(), log: Some(thread), terminal })
+    }
+}

@@ -1,0 +1,383 @@
+//! Jobs: handing in, listing, showing, acting on.
+
+use super::Web;
+use super::body::{Given, told};
+use super::guard::Caller;
+use super::param::{Asked, At, one, selection};
+use super::problem::{Answered, Refusal, internal};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use heeler_api::{Code, JobState, JobView, Problem, Submission, Submitted};
+use heeler_live::{Act, Ask, Done, Filter};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// One job, or several that are taken up together or not at all.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(super) enum Handed {
+    /// One.
+    One(Box<Submission>),
+    /// Several.
+    Many(#[schema(min_items = 1, max_items = 1000)] Vec<Submission>),
+}
+
+impl<'de> Deserialize<'de> for Handed {
+    // By hand, so that mistakes name the field and not only the whole.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Handed, D::Error> {
+        struct Reads;
+        impl<'de> Visitor<'de> for Reads {
+            type Value = Handed;
+
+            fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                to.write_str("a job or a list of jobs")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Handed, A::Error> {
+                let one = Submission::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Handed::One(Box::new(one)))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Handed, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(seq)).map(Handed::Many)
+            }
+        }
+        from.deserialize_any(Reads)
+    }
+}
+
+/// Hand in jobs.
+///
+/// The answer comes when they are safe on disk. Several are taken up together or not at all.
+#[utoipa::path(
+    post, path = "/v1/jobs", tag = "jobs", request_body = Handed,
+    responses((status = 201, body = Vec<Submitted>, description = "They are safe on disk")),
+)]
+pub(super) async fn submit(
+    State(web): State<Web>,
+    caller: Caller,
+    Given(jobs): Given<Handed>,
+) -> Answered<Response> {
+    let jobs = match jobs {
+        Handed::One(job) => vec![*job],
+        Handed::Many(jobs) => jobs,
+    };
+    let most = web.limits.batch_jobs;
+    if jobs.is_empty() {
+        return Err(Problem::new(Code::Invalid, "there is no job in it").into());
+    }
+    if jobs.len() > most {
+        let message = format!("{} jobs are more than {most} at once", jobs.len());
+        return Err(Problem::new(Code::TooLarge, message).hint("hand them in in parts").into());
+    }
+    match web.ask(&caller, Ask::Submit(jobs)).await? {
+        Done::Submitted(jobs) => Ok(told(StatusCode::CREATED, &jobs)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Which jobs to list.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Wanted {
+    /// Names of jobs: `17`, `17_3`, `1-10`, `last`, and several with commas.
+    #[param(max_length = 1000)]
+    ids: Option<String>,
+    /// What they do: one or several states with commas, `active` for all that are not over.
+    #[param(max_length = 200)]
+    state: Option<String>,
+    /// Whose they are.
+    #[param(max_length = 128)]
+    user: Option<String>,
+    /// Whose quota they use.
+    #[param(max_length = 128)]
+    tenant: Option<String>,
+    /// Only jobs with larger numbers: the last of the page before.
+    after: Option<u32>,
+    /// At most so many.
+    #[param(minimum = 1, maximum = 10000)]
+    limit: Option<u32>,
+}
+
+/// The end of a list.
+struct Page {
+    limit: usize,
+}
+
+impl Wanted {
+    fn page(&self, web: &Web) -> Result<Page, Problem> {
+        let most = web.limits.page;
+        let limit = self.limit.map_or(web.limits.usual_page, |limit| limit as usize);
+        if limit == 0 || limit > most {
+            let message = format!("a page has from 1 to {most} entries, not {limit}");
+            return Err(Problem::new(Code::Invalid, message).at("limit"));
+        }
+        Ok(Page { limit })
+    }
+
+    fn states(&self) -> Result<Vec<JobState>, Problem> {
+        let mut states = Vec::new();
+        for word in self.state.iter().flat_map(|text| text.split(',')) {
+            let word = word.trim();
+            if word == "active" {
+                states.extend(ACTIVE);
+                continue;
+            }
+            let state = serde_json::from_value(word.into()).map_err(|_| {
+                let message = format!("`{word}` is no state");
+                let known = "pending, held, starting, running, stopping, suspended, completed, \
+                             failed, cancelled, timeout, stopped or active";
+                Problem::new(Code::Invalid, message).at("state").hint(format!("try {known}"))
+            })?;
+            states.push(state);
+        }
+        Ok(states)
+    }
+}
+
+/// States of jobs that are not over.
+const ACTIVE: [JobState; 6] = [
+    JobState::Pending,
+    JobState::Held,
+    JobState::Starting,
+    JobState::Running,
+    JobState::Stopping,
+    JobState::Suspended,
+];
+
+/// States of jobs that are over.
+const OVER: [JobState; 5] = [
+    JobState::Completed,
+    JobState::Failed,
+    JobState::Cancelled,
+    JobState::Timeout,
+    JobState::Stopped,
+];
+
+/// List jobs that the asker may know of, by number.
+#[utoipa::path(
+    get, path = "/v1/jobs", tag = "jobs", params(Wanted),
+    responses((status = 200, body = Vec<JobView>, description = "The jobs")),
+)]
+pub(super) async fn list(
+    State(web): State<Web>,
+    caller: Caller,
+    Asked(wanted): Asked<Wanted>,
+) -> Answered<Response> {
+    listed(web, caller, wanted, &[]).await
+}
+
+/// List jobs that are over.
+#[utoipa::path(
+    get, path = "/v1/history", tag = "jobs", params(Wanted),
+    responses((status = 200, body = Vec<JobView>, description = "The jobs")),
+)]
+pub(super) async fn history(
+    State(web): State<Web>,
+    caller: Caller,
+    Asked(wanted): Asked<Wanted>,
+) -> Answered<Response> {
+    listed(web, caller, wanted, &OVER).await
+}
+
+async fn listed(
+    web: Web,
+    caller: Caller,
+    wanted: Wanted,
+    usual: &[JobState],
+) -> Answered<Response> {
+    let page = wanted.page(&web)?;
+    let mut states = wanted.states()?;
+    if states.is_empty() {
+        states.extend(usual);
+    }
+    let chosen = wanted.ids.as_deref().map(selection).transpose()?;
+    web.read(caller, move |live, who| {
+        let ids = chosen.map(|chosen| live.select(who, &chosen)).transpose()?;
+        let filter = Filter {
+            ids,
+            states,
+            user: wanted.user,
+            tenant: wanted.tenant,
+            after: wanted.after,
+            limit: Some(page.limit),
+        };
+        Ok(live.jobs(who, &filter))
+    })
+    .await
+}
+
+/// Show one job.
+#[utoipa::path(
+    get, path = "/v1/jobs/{job}", tag = "jobs",
+    params(("job" = String, Path, description = "`17`, `17_3` or `last`", max_length = 1000)),
+    responses((status = 200, body = JobView, description = "The job")),
+)]
+pub(super) async fn show(
+    State(web): State<Web>,
+    caller: Caller,
+    At(job): At<String>,
+) -> Answered<Response> {
+    web.read(caller, move |live, who| live.job(who, one(live, who, &job)?)).await
+}
+
+/// Something that is done to jobs.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Deed {
+    /// Take them back.
+    Cancel,
+    /// Keep waiting ones from starting.
+    Hold,
+    /// Let held ones start.
+    Release,
+    /// Take running ones off their GPUs until they are resumed.
+    Suspend,
+    /// Let suspended ones go on.
+    Resume,
+    /// Stop running ones and start them from the beginning when it is their turn.
+    Requeue,
+}
+
+/// Jobs that something was done to.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Acted {
+    /// Their numbers.
+    jobs: Vec<u32>,
+}
+
+/// Do something to jobs.
+#[utoipa::path(
+    post, path = "/v1/jobs/{job}/{deed}", tag = "jobs",
+    params(
+        ("job" = String, Path, description = "`17`, `17_[1-4]`, `1-10`, `last`", max_length = 1000),
+        ("deed" = inline(Deed), Path, description = "What"),
+    ),
+    responses((status = 200, body = Acted, description = "It is done")),
+)]
+pub(super) async fn act(
+    State(web): State<Web>,
+    caller: Caller,
+    At((job, deed)): At<(String, Deed)>,
+) -> Answered<Response> {
+    let act = match deed {
+        Deed::Cancel => Act::Cancel,
+        Deed::Hold => Act::Hold,
+        Deed::Release => Act::Release,
+        Deed::Suspend => Act::Suspend,
+        Deed::Resume => Act::Resume,
+        Deed::Requeue => Act::Requeue,
+    };
+    acted(web, caller, &job, act).await
+}
+
+async fn acted(web: Web, caller: Caller, job: &str, act: Act) -> Answered<Response> {
+    let jobs = selection(job)?;
+    match web.ask(&caller, Ask::Act { jobs, act }).await? {
+        Done::Acted(jobs) => Ok(told(StatusCode::OK, &Acted { jobs })),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// A signal by number or by name.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub(super) enum SignalName {
+    /// Its number.
+    Number(#[schema(minimum = 1, maximum = 64)] i32),
+    /// Its name, with or without `SIG`.
+    Name(#[schema(max_length = 16)] String),
+}
+
+/// Something with a value.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OfSignal {
+    value: SignalName,
+}
+
+/// Send running jobs a signal.
+#[utoipa::path(
+    post, path = "/v1/jobs/{job}/signal", tag = "jobs", request_body = OfSignal,
+    params(("job" = String, Path, description = "Which", max_length = 1000)),
+    responses((status = 200, body = Acted, description = "It is on its way")),
+)]
+pub(super) async fn signal(
+    State(web): State<Web>,
+    caller: Caller,
+    At(job): At<String>,
+    Given(body): Given<OfSignal>,
+) -> Answered<Response> {
+    let signal = number_of(&body.value)?;
+    acted(web, caller, &job, Act::Signal(signal)).await
+}
+
+fn number_of(signal: &SignalName) -> Result<i32, Problem> {
+    let known = match signal {
+        SignalName::Number(number) => (1..=64).contains(number).then_some(*number),
+        SignalName::Name(name) => {
+            let name = name.to_ascii_uppercase();
+            let whole = if name.starts_with("SIG") { name } else { format!("SIG{name}") };
+            whole.parse::<nix::sys::signal::Signal>().ok().map(|signal| signal as i32)
+        }
+    };
+    known.ok_or_else(|| {
+        Problem::new(Code::Invalid, format!("{signal:?} is no signal")).at("value").hint("try TERM")
+    })
+}
+
+/// A priority.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OfPriority {
+    /// Larger runs first where a recipe looks at it.
+    value: i32,
+}
+
+/// Give jobs another priority.
+#[utoipa::path(
+    post, path = "/v1/jobs/{job}/priority", tag = "jobs", request_body = OfPriority,
+    params(("job" = String, Path, description = "Which", max_length = 1000)),
+    responses((status = 200, body = Acted, description = "It is done")),
+)]
+pub(super) async fn priority(
+    State(web): State<Web>,
+    caller: Caller,
+    At(job): At<String>,
+    Given(body): Given<OfPriority>,
+) -> Answered<Response> {
+    acted(web, caller, &job, Act::Priority(body.value)).await
+}
+
+/// A time limit.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OfTimeLimit {
+    /// Seconds; `null` for none.
+    value: Option<u64>,
+}
+
+/// Give jobs another time limit.
+#[utoipa::path(
+    post, path = "/v1/jobs/{job}/time-limit", tag = "jobs", request_body = OfTimeLimit,
+    params(("job" = String, Path, description = "Which", max_length = 1000)),
+    responses((status = 200, body = Acted, description = "It is done")),
+)]
+pub(super) async fn time_limit(
+    State(web): State<Web>,
+    caller: Caller,
+    At(job): At<String>,
+    Given(body): Given<OfTimeLimit>,
+) -> Answered<Response> {
+    acted(web, caller, &job, Act::TimeLimit(body.value)).await
+}
+
+/// The state machine answered something that was not asked.
+pub(super) fn unexpected(done: &Done) -> Refusal {
+    tracing::error!(?done, "an answer to another question");
+    Refusal(internal("the server gave an answer to another question; its log says more"))
+}

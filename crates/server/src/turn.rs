@@ -1,0 +1,390 @@
+//! The loop: the one thread that changes anything. Each turn takes up all there is, writes it down
+//! durably, answers those who asked, decides, and tells the world what to do; in this order, so
+//! that nothing leaves before it is safe on disk.
+
+use crate::board::Board;
+use crate::handle::{Answer, Handle, Message};
+use crate::restore::{self, Restored};
+use crate::settings::{ServeError, Settings};
+use heeler_api::{Code, Problem};
+use heeler_backend::{Backend, Order, Sign, Tell};
+use heeler_journal::{Disk, Folder, Journal, JournalError};
+use heeler_live::{Ask, Input, Record};
+use heeler_model::Time;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, RwLockWriteGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// Messages that are taken up at once, at most.
+const TURN_MESSAGES: usize = 1_024;
+/// Jobs handed in that are taken up at once, about.
+const TURN_JOBS: usize = 4_096;
+/// How long to wait after the journal could not be written.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// A loop that runs.
+pub struct Loop {
+    thread: JoinHandle<Result<(), ServeError>>,
+    handle: Handle,
+}
+
+/// Whoever makes a world, given where it says what happens there.
+pub trait MakeWorld: FnOnce(Tell) -> Result<Box<dyn Backend>, String> {}
+
+impl<F: FnOnce(Tell) -> Result<Box<dyn Backend>, String>> MakeWorld for F {}
+
+impl Loop {
+    /// Go on where the journal in the state folder ends, or begin a new one.
+    ///
+    /// # Errors
+    /// If the journal cannot be read or written, or there is no world.
+    pub fn start(settings: &Settings, world: impl MakeWorld) -> Result<Loop, ServeError> {
+        let path = settings.state.join("journal");
+        let folder = Folder::open(&path).map_err(restore::unopened)?;
+        Loop::start_on(folder, settings, world)
+    }
+
+    /// As [`Loop::start`], with the journal on a disk of one's own.
+    ///
+    /// # Errors
+    /// As [`Loop::start`].
+    pub fn start_on<D: Disk + 'static>(
+        disk: D,
+        settings: &Settings,
+        world: impl MakeWorld,
+    ) -> Result<Loop, ServeError>
+    where
+        D::File: 'static,
+    {
+        let (to, from) = channel();
+        let mut world = world(Handle::tell_through(to.clone())).map_err(ServeError::World)?;
+        let restored = restore::restore(disk, settings, world.inventory())?;
+        let Restored { journal, live, clock, again, notes } = restored;
+        for note in &notes {
+            tracing::warn!(note, "found at the start");
+        }
+        if again {
+            world.adopt(live.expected());
+        }
+        let board = Arc::new(Board::new(live, clock, settings.limits.clone(), notes));
+        board.records.store(journal.next_number() - 1, Ordering::Relaxed);
+        let handle = Handle { to: to.clone(), board: board.clone() };
+        let turner = Turner {
+            from,
+            to,
+            board: board.clone(),
+            journal,
+            world,
+            kept: if again { vec![Input::Restarted] } else { Vec::new() },
+            wake: Some(Time::ZERO),
+            again_at: None,
+            snapshot_bytes: settings.snapshot_bytes,
+            snapshotting: false,
+            stopping: false,
+        };
+        let body = move || {
+            // However the loop ends, nobody is told any more that it runs.
+            let _end = Ends(board);
+            turner.run()
+        };
+        let thread = std::thread::Builder::new().name("heeler-loop".into()).spawn(body);
+        let thread = thread.map_err(ServeError::file("a thread"))?;
+        Ok(Loop { thread, handle })
+    }
+
+    /// The way in.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Whether it has ended.
+    pub fn is_over(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// Stop it, and wait until everything is written down.
+    ///
+    /// # Errors
+    /// If it had to end before.
+    pub fn stop(self) -> Result<(), ServeError> {
+        self.handle.stop();
+        self.join()
+    }
+
+    /// Wait until it has ended.
+    ///
+    /// # Errors
+    /// If it did so without being asked to.
+    pub fn join(self) -> Result<(), ServeError> {
+        match self.thread.join() {
+            Ok(ended) => ended,
+            Err(panic) => {
+                let said = panic.downcast_ref::<String>().cloned();
+                let said = said.or_else(|| panic.downcast_ref::<&str>().map(|it| (*it).into()));
+                Err(ServeError::Ended(said.unwrap_or_else(|| "it panicked".into())))
+            }
+        }
+    }
+}
+
+/// Says that the loop has ended, also when it panics.
+struct Ends(Arc<Board>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.running.store(false, Ordering::Relaxed);
+    }
+}
+
+/// The thread's own things.
+struct Turner<D: Disk> {
+    from: Receiver<Message>,
+    /// For threads that make snapshots.
+    to: Sender<Message>,
+    board: Arc<Board>,
+    journal: Journal<D>,
+    world: Box<dyn Backend>,
+    /// What happened and could not be written down yet.
+    kept: Vec<Input>,
+    /// When to decide next, if nothing happens before.
+    wake: Option<Time>,
+    /// When to try the journal again.
+    again_at: Option<Instant>,
+    snapshot_bytes: u64,
+    snapshotting: bool,
+    stopping: bool,
+}
+
+/// What was taken up in one turn.
+#[derive(Default)]
+struct Taken {
+    asks: Vec<(crate::Asker, Ask, oneshot::Sender<Answer>)>,
+    signs: Vec<Sign>,
+    jobs: usize,
+    messages: usize,
+}
+
+impl<D: Disk> Turner<D> {
+    fn run(mut self) -> Result<(), ServeError> {
+        while !self.stopping {
+            let mut taken = Taken::default();
+            if let Some(message) = self.wait() {
+                self.take(message, &mut taken);
+                while taken.messages < TURN_MESSAGES && taken.jobs < TURN_JOBS {
+                    match self.from.try_recv() {
+                        Ok(message) => self.take(message, &mut taken),
+                        Err(_) => break,
+                    }
+                }
+            }
+            self.turn(taken)?;
+        }
+        self.snapshot_now();
+        Ok(())
+    }
+
+    /// Wait until there is something to do.
+    fn wait(&mut self) -> Option<Message> {
+        let again = self.again_at.map(|at| at.saturating_duration_since(Instant::now()));
+        let wake = self.wake.map(|wake| self.board.clock.until(wake));
+        // While the journal cannot be written, there is no use in waking for a time that has come.
+        let wait = match (again, self.kept.is_empty()) {
+            (Some(again), _) => Some(again),
+            (None, false) => Some(Duration::ZERO),
+            (None, true) => wake,
+        };
+        let Some(wait) = wait else { return self.from.recv().ok() };
+        match self.from.recv_timeout(wait) {
+            Ok(message) => Some(message),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+        }
+    }
+
+    fn take(&mut self, message: Message, taken: &mut Taken) {
+        taken.messages += 1;
+        match message {
+            Message::Ask(asker, ask, answer) => {
+                self.board.waiting.fetch_sub(1, Ordering::Relaxed);
+                if let Ask::Submit(jobs) = &ask {
+                    taken.jobs += jobs.len();
+                }
+                taken.asks.push((asker, ask, answer));
+            }
+            Message::Sign(sign) => taken.signs.push(sign),
+            Message::Readings(answer) => {
+                // Whoever asked may be gone.
+                let _ = answer.send(self.world.readings());
+            }
+            Message::Snapshot(upto, bytes) => {
+                self.snapshotting = false;
+                self.store_snapshot(upto, &bytes);
+            }
+            Message::Stop => self.stopping = true,
+        }
+    }
+
+    fn turn(&mut self, taken: Taken) -> Result<(), ServeError> {
+        let at = self.board.clock.now();
+        let mut answers = Vec::new();
+        let mut inputs = std::mem::take(&mut self.kept);
+        inputs.extend(taken.signs.into_iter().map(Input::Sign));
+        let happened = inputs.len();
+        let digest = {
+            let live = self.board.live();
+            for (asker, ask, answer) in taken.asks {
+                let checked = asker.who(&live, at).and_then(|who| {
+                    let ask = live.check(&who, ask, at)?;
+                    Ok(Input::Asked { who, ask })
+                });
+                match checked {
+                    Ok(input) => {
+                        inputs.push(input);
+                        answers.push(answer);
+                    }
+                    Err(problem) => reply(answer, Err(problem)),
+                }
+            }
+            live.digest()
+        };
+        let due = self.wake.is_some_and(|wake| wake <= at);
+        if inputs.is_empty() && due {
+            inputs.push(Input::Tick);
+        }
+        if inputs.is_empty() {
+            self.again_at = None;
+            return Ok(());
+        }
+        let mut record = Record { at, inputs, digest };
+        match self.store(&record) {
+            Ok(()) => {
+                self.again_at = None;
+                self.carry_on(&record, answers);
+                self.snapshot_if_due();
+                Ok(())
+            }
+            Err(failure) => {
+                record.inputs.truncate(happened);
+                self.kept = record.inputs;
+                self.not_stored(&failure, answers)
+            }
+        }
+    }
+
+    /// Write a record down so that it stays.
+    fn store(&mut self, record: &Record) -> Result<(), JournalError> {
+        let bytes = restore::encode(record);
+        let start = Instant::now();
+        self.journal.append(&bytes)?;
+        self.journal.sync()?;
+        let metrics = &self.board.metrics;
+        metrics.sync.observe(start.elapsed().as_secs_f64());
+        metrics.record_inputs.observe(record.inputs.len() as f64);
+        metrics.journal_bytes.inc_by(bytes.len() as u64);
+        self.board.records.fetch_add(1, Ordering::Relaxed);
+        if !self.board.storing.swap(true, Ordering::Relaxed) {
+            tracing::info!("the journal can be written again");
+        }
+        Ok(())
+    }
+
+    /// Nothing was stored: nobody is told otherwise, and what happened is kept for the next try.
+    fn not_stored(
+        &mut self,
+        failure: &JournalError,
+        answers: Vec<oneshot::Sender<Answer>>,
+    ) -> Result<(), ServeError> {
+        self.board.metrics.journal_failures.inc();
+        if self.board.storing.swap(false, Ordering::Relaxed) {
+            tracing::error!(%failure, "the journal cannot be written");
+        }
+        let problem = Problem::new(Code::NotStored, failure.to_string())
+            .hint("make room in the state folder; nothing was changed");
+        for answer in answers {
+            reply(answer, Err(problem.clone()));
+        }
+        if matches!(failure, JournalError::TooLong { .. }) && !self.kept.is_empty() {
+            return Err(ServeError::Journal(failure.to_string()));
+        }
+        self.again_at = Some(Instant::now() + AGAIN);
+        Ok(())
+    }
+
+    /// It is stored: apply it, answer, decide, act.
+    fn carry_on(&mut self, record: &Record, answers: Vec<oneshot::Sender<Answer>>) {
+        let board = self.board.clone();
+        let mut live = board.live_mut();
+        let done = live.apply(record);
+        for (answer, done) in answers.into_iter().zip(done) {
+            if let Ok(heeler_live::Done::Submitted(jobs)) = &done {
+                let tasks = jobs.iter().filter(|it| !it.again).map(|it| u64::from(it.tasks)).sum();
+                board.metrics.submits.inc_by(tasks);
+            }
+            reply(answer, done);
+        }
+        let orders = self.decide(live, record.at);
+        for order in orders {
+            self.world.carry_out(order);
+        }
+    }
+
+    fn decide(&mut self, mut live: RwLockWriteGuard<'_, heeler_live::Live>, at: Time) -> Vec<Order> {
+        let start = Instant::now();
+        let decision = live.decide(at);
+        let changes = live.changes();
+        drop(live);
+        let metrics = &self.board.metrics;
+        metrics.decision.observe(start.elapsed().as_secs_f64());
+        metrics.changed(&changes);
+        self.board.ring.push(changes);
+        self.board.decisions.fetch_add(1, Ordering::Relaxed);
+        if let Some(fault) = decision.fault {
+            metrics.faults.inc();
+            tracing::error!(fault, "the recipe's plan cannot be carried out");
+        }
+        self.wake = decision.wake;
+        decision.orders
+    }
+
+    /// Begin a snapshot, if the journal has grown enough since the last one.
+    fn snapshot_if_due(&mut self) {
+        if self.snapshotting || self.journal.bytes_since_snapshot() < self.snapshot_bytes {
+            return;
+        }
+        let (upto, saved) = (self.journal.next_number() - 1, self.board.live().save());
+        let to = self.to.clone();
+        let write = move || {
+            if let Ok(bytes) = serde_json::to_vec(&saved) {
+                // The loop has ended, and taken one itself.
+                let _ = to.send(Message::Snapshot(upto, bytes));
+            }
+        };
+        let thread = std::thread::Builder::new().name("heeler-snapshot".into()).spawn(write);
+        self.snapshotting = thread.is_ok();
+    }
+
+    fn snapshot_now(&mut self) {
+        if self.journal.bytes_since_snapshot() == 0 || !self.kept.is_empty() {
+            return;
+        }
+        let saved = serde_json::to_vec(&self.board.live().save());
+        match saved {
+            Ok(bytes) => self.store_snapshot(self.journal.next_number() - 1, &bytes),
+            Err(error) => tracing::error!(%error, "no snapshot can be made"),
+        }
+    }
+
+    fn store_snapshot(&mut self, upto: u64, bytes: &[u8]) {
+        match self.journal.snapshot(upto, bytes) {
+            Ok(()) => _ = self.board.metrics.snapshots.inc(),
+            Err(error) => tracing::error!(%error, "the snapshot cannot be stored"),
+        }
+    }
+}
+
+/// Answer somebody, who may be gone.
+fn reply(to: oneshot::Sender<Answer>, answer: Answer) {
+    let _ = to.send(answer);
+}
