@@ -5,6 +5,7 @@
 mod bare;
 mod choose;
 mod clock;
+mod live;
 mod memory;
 mod million;
 mod overload;
@@ -19,6 +20,7 @@ mod waiting;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use report::Figure;
+use std::path::PathBuf;
 
 /// Measure how fast this build is.
 #[derive(Debug, clap::Args)]
@@ -32,6 +34,9 @@ pub(crate) struct BenchArgs {
     /// Only these recipes, where a measure goes through several.
     #[arg(long = "recipe", value_name = "RECIPE")]
     recipes: Vec<String>,
+    /// Another workload for `live`, as Kueue's performance tests describe theirs.
+    #[arg(long, value_name = "FILE")]
+    generator: Option<PathBuf>,
     /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
@@ -66,6 +71,8 @@ enum Measure {
     Shares,
     /// A decision of `sia` on 1,024 GPUs.
     Sia,
+    /// The live control plane: handing in, starting, a deep queue of small jobs, asking why.
+    Live,
 }
 
 impl Measure {
@@ -81,6 +88,7 @@ impl Measure {
             Measure::Choose => choose::measure(scope),
             Measure::Shares => shares::measure(scope),
             Measure::Sia => sia::measure(scope),
+            Measure::Live => live::measure(scope),
         }
     }
 }
@@ -91,6 +99,8 @@ struct Scope {
     quick: bool,
     /// Only these; all, if there are none.
     recipes: Vec<String>,
+    /// A file with another workload for the live control plane.
+    generator: Option<PathBuf>,
 }
 
 impl Scope {
@@ -116,7 +126,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     for name in &args.recipes {
         setup::recipe(name)?;
     }
-    let scope = Scope { quick: args.quick, recipes: args.recipes.clone() };
+    let (quick, recipes) = (args.quick, args.recipes.clone());
+    let scope = Scope { quick, recipes, generator: args.generator.clone() };
     let mut figures = Vec::new();
     for measure in Measure::value_variants() {
         if args.names.is_empty() || args.names.contains(measure) {

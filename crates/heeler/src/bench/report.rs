@@ -20,6 +20,8 @@ pub(super) struct Figure {
     pub(super) target: Option<f64>,
     /// What the value has to be at least.
     pub(super) floor: Option<f64>,
+    /// What the value may be at most, whatever its ratio.
+    pub(super) ceiling: Option<f64>,
     /// Whether it is.
     pub(super) verdict: Option<Verdict>,
 }
@@ -37,8 +39,8 @@ pub(super) enum Verdict {
 impl Figure {
     /// A value without a peer and without a target.
     pub(super) fn new(measure: String, value: f64, unit: &'static str) -> Figure {
-        let (ratio, peer, target, floor, verdict) = (None, None, None, None, None);
-        Figure { measure, value, unit, ratio, peer, target, floor, verdict }
+        let (ratio, peer, target, floor, ceiling) = (None, None, None, None, None);
+        Figure { measure, value, unit, ratio, peer, target, floor, ceiling, verdict: None }
     }
 
     /// The same, as a multiple of a peer.
@@ -51,6 +53,12 @@ impl Figure {
         let met = self.ratio.unwrap_or(self.value) <= target;
         let verdict = if met { Verdict::Ok } else { Verdict::Over };
         Figure { target: Some(target), verdict: Some(verdict), ..self }
+    }
+
+    /// The same, with a target that the value, whatever its ratio, may not exceed.
+    pub(super) fn below(self, ceiling: f64) -> Figure {
+        let verdict = if self.value <= ceiling { Verdict::Ok } else { Verdict::Over };
+        Figure { ceiling: Some(ceiling), verdict: Some(verdict), ..self }
     }
 
     /// The same, with a target that the value has to reach.
@@ -70,7 +78,9 @@ impl Figure {
             (Some(target), _, Some(_)) => format!("≤ {target}×"),
             (Some(target), _, None) => format!("≤ {target} {}", self.unit),
             (None, Some(floor), _) => format!("≥ {} {}", short(floor), self.unit),
-            (None, None, _) => none(),
+            (None, None, _) => {
+                self.ceiling.map_or_else(none, |most| format!("≤ {most} {}", self.unit))
+            }
         };
         let verdict = match self.verdict {
             Some(Verdict::Ok) => "ok".to_owned(),
