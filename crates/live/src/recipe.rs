@@ -130,6 +130,11 @@ impl Live {
         self.engine.adopt(self.recipe.build().expect("the recipe in charge was built before"));
     }
 
+    /// The policy of another recipe, for "what if".
+    pub fn policy_of(&self, change: &RecipeChange) -> Result<Box<dyn Policy>, Problem> {
+        InCharge::chosen(change, self.now)?.build()
+    }
+
     /// The recipe in charge with what differs, as another policy of the same kind, for "what if".
     pub fn policy(&self) -> Box<dyn Policy> {
         self.recipe.build().expect("the recipe in charge was built before")

@@ -1,10 +1,10 @@
 //! The event stream: what changes about jobs, as it happens, to those who may know.
 
-use super::Web;
 use super::body::Flow;
 use super::guard::Caller;
 use super::param::Asked;
 use super::problem::Answered;
+use super::{Web, stopped};
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
@@ -76,10 +76,8 @@ pub(super) async fn events(
         let _room = room;
         follower.run().await;
     });
-    let headers = [
-        (header::CONTENT_TYPE, "text/event-stream"),
-        (header::CACHE_CONTROL, "no-store"),
-    ];
+    let headers =
+        [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
     Ok((headers, body).into_response())
 }
 
@@ -115,7 +113,7 @@ impl Follower {
                     }
                 }
                 () = self.write.closed() => return,
-                _ = stop.wait_for(|stopping| *stopping) => return,
+                () = stopped(&mut stop) => return,
             }
         }
     }
@@ -135,7 +133,7 @@ impl Follower {
         let changes = missed.changes;
         // Rights may have changed since the stream was opened.
         let look = move |live: &heeler_live::Live, who: &heeler_api::Who| {
-            let may = |change: &Change| live.may_see(who, &change.tenant);
+            let may = |change: &Change| live.may_see_tenant(who, &change.tenant);
             Ok(changes.into_iter().filter(|(_, it)| may(it)).collect::<Vec<_>>())
         };
         let seen = self.web.look(self.caller.clone(), look, |seen| seen).await.ok()?;
