@@ -15,6 +15,7 @@ mod nodes;
 mod queue;
 mod records;
 mod run;
+mod serve;
 mod show;
 mod terminal;
 mod top;
