@@ -188,7 +188,7 @@ pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
     }
     let wall_s = begun.elapsed().as_secs_f64();
     let completed = handle.look(|live| {
-        live.counts().get(&JobState::Completed).copied().unwrap_or(0) as usize
+        live.count().get(&JobState::Completed).copied().unwrap_or(0) as usize
     });
     if completed != jobs.len() {
         bail!("{completed} of {} jobs ended well", jobs.len());
