@@ -1,4 +1,7 @@
-//! `heeler demo`: what this is about, in under a minute.
+//! `heeler demo`: what this is about, in under a minute. First live: a server of its own, real
+//! processes of several tenants on GPUs that are made up. Then simulated: a comparison of recipes.
+
+mod live;
 
 use super::compare::{Plan, cores, text};
 use crate::arguments::{SettingArguments, choose};
@@ -16,6 +19,9 @@ pub(crate) struct Demo {
     /// The report to write
     #[arg(long, short, value_name = "FILE", default_value = "heeler-demo.html")]
     out: PathBuf,
+    /// Only the comparison, without a server and processes
+    #[arg(long)]
+    simulated: bool,
 }
 
 /// The setting as it would stand on a command line.
@@ -31,6 +37,10 @@ const SEEDS: u64 = 3;
 
 impl Demo {
     pub(crate) fn run(&self) -> Result<()> {
+        if !self.simulated {
+            live::run()?;
+        }
+        show::print(&format!("Now {} recipes on 10,000 simulated jobs.\n\n", RECIPES.len()))?;
         let setting = Line::parse_from(SETTING.split(' ')).setting.prepare()?;
         let choices = RECIPES.iter().map(|name| choose(name)).collect::<Result<Vec<_>>>()?;
         let (loads, seeds) = (vec![Some(LOAD)], (1..=SEEDS).collect());
@@ -42,8 +52,9 @@ impl Demo {
         let out = self.out.display();
         show::print(&format!(
             "{}\nWrote {out}: open it in a browser.\n\
-             Next: `heeler recipes` lists what there is; `heeler why 9000 --load 0.9` asks why a \
-             job waits;\n`heeler sim --trace FILE` runs your own jobs.\n",
+             Next: `heeler up` starts a server on this machine, `heeler submit` hands in a job; \
+             `heeler recipes`\nlists what there is; `heeler sim --trace FILE` runs your own \
+             history.\n",
             text(&plan, &results)
         ))
     }
