@@ -44,7 +44,8 @@ print with what is shown.
 In a fenced block tagged `console`, each line that starts with `$ ` is a command and the lines
 below it are parts of what it prints, in order; `…` stands for anything. A command that should
 fail ends in `# exits 2`. A block tagged `console,ignore: needs Slurm` is not run, for that reason.
-Blocks of one file share an empty folder with `heeler` on the path; HEELER_REPO is the repository.
+Blocks of one file share an empty folder with `heeler` on the path; HEELER_REPO is the repository,
+HEELER_STATE a folder for a server, which is ended with the file.
 Commands that start with `cargo ` run in the repository.
 
 Usage: cargo xtask docs [FILE…]

@@ -25,6 +25,8 @@ pub(super) struct Shell<'a> {
     output: PathBuf,
     /// Where `cargo install` may put things.
     installed: PathBuf,
+    /// Where a server that a page starts keeps its things.
+    state: PathBuf,
     /// Process groups of commands that left something running.
     background: RefCell<Vec<u32>>,
 }
@@ -46,7 +48,8 @@ impl<'a> Shell<'a> {
         let folders = std::iter::once(setup.programs.clone()).chain(std::env::split_paths(&rest));
         let path = std::env::join_paths(folders).context("PATH cannot be extended")?;
         let (output, installed) = (place.join("output"), place.join("installed"));
-        Ok(Shell { setup, path, work, output, installed, background: RefCell::default() })
+        let (state, background) = (place.join("state"), RefCell::default());
+        Ok(Shell { setup, path, work, output, installed, state, background })
     }
 
     /// Run a command to its end, or to the end of its time.
@@ -58,6 +61,7 @@ impl<'a> Shell<'a> {
             .current_dir(if in_root { &self.setup.root } else { &self.work })
             .env("PATH", &self.path)
             .env("HEELER_REPO", &self.setup.root)
+            .env("HEELER_STATE", &self.state)
             .env("CARGO_INSTALL_ROOT", &self.installed)
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
@@ -87,6 +91,10 @@ impl Drop for Shell<'_> {
     fn drop(&mut self) {
         for group in self.background.borrow().iter() {
             stop(*group, "TERM");
+        }
+        if self.state.exists() {
+            // A page may end with its server up; nothing of it may outlive the page.
+            let _ = self.run("heeler cancel all; heeler down");
         }
     }
 }
