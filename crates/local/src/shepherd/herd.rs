@@ -207,17 +207,18 @@ impl Herd {
         }
         let mut pids = Vec::new();
         let person = self.person.as_ref();
-        let viewers = &self.seat.viewers;
         let sock = self.sock();
-        let started = start(&self.brief, (&self.attempt, &sock), person, viewers, &mut pids);
+        let started = start(&self.brief, (&self.attempt, &sock), person, &mut pids);
         self.ranks = pids.iter().map(|pid| Rank { pid: *pid, ended: None }).collect();
         match started {
-            Ok(started) => {
-                self.log = started.log;
-                let mut seat = self.seat.terminal.lock().unwrap_or_else(PoisonError::into_inner);
-                *seat = started.terminal;
-                drop(seat);
+            Ok(outlet) => {
                 self.runs(false);
+                let viewers = &self.seat.viewers;
+                let printed = outlet.follow(&self.brief, &self.attempt, viewers);
+                let printed = printed.unwrap_or_default();
+                self.log = printed.log;
+                let mut seat = self.seat.terminal.lock().unwrap_or_else(PoisonError::into_inner);
+                *seat = printed.terminal;
             }
             Err(message) => {
                 // It would be killed with them.
