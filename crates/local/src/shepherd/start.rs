@@ -190,9 +190,7 @@ impl Outlet {
         let (from, terminal): (Box<dyn io::Read + Send>, _) = match self {
             Outlet::Own(_) => return Ok(Printed::default()),
             Outlet::Pipe(reader, _) => (Box::new(reader), None),
-            Outlet::Terminal(terminal, _) => {
-                (Box::new(terminal.reader()?), Some(terminal))
-            }
+            Outlet::Terminal(terminal, _) => (Box::new(terminal.reader()?), Some(terminal)),
         };
         let log = Log::open(&attempt.0, brief.log_bytes, brief.log_files);
         let viewers = Viewers::clone(viewers);

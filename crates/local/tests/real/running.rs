@@ -110,7 +110,8 @@ fn whoever_ignores_a_polite_request_is_killed_with_all_it_started() {
     let pids = world.path("pids");
     let mut launch = shell(
         1,
-        "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ >> $PIDS; while :; do sleep 1; done' & \
+        "trap '' TERM; \
+         setsid sh -c 'trap \"\" TERM; echo $$ >> $PIDS; while :; do sleep 1; done' & \
          echo $$ >> $PIDS; while :; do sleep 1; done",
     );
     launch.env.insert("PIDS".into(), pids.display().to_string());
