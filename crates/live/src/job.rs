@@ -174,8 +174,10 @@ pub(crate) struct Job {
     pub(crate) submitted: Time,
     pub(crate) priority: i32,
     pub(crate) time_limit_s: Option<u64>,
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) keeps: Keeps,
     pub(crate) attempt: Option<Attempt>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) past: Vec<Past>,
     /// The latest assignment it had.
     pub(crate) generation: Generation,
@@ -183,7 +185,9 @@ pub(crate) struct Job {
     pub(crate) rests: Option<Way>,
     pub(crate) leaving: Option<Leaving>,
     pub(crate) over: Option<Over>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) alarms: Vec<(Time, Alarm)>,
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) heard: Heard,
     /// How often its processes were started.
     pub(crate) starts: u32,
@@ -262,6 +266,11 @@ impl Job {
         }
         256 + weight(&self.submission)
     }
+}
+
+/// Whether nothing was ever noted, which is then not saved.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Bytes that a submission takes, roughly.
