@@ -18,7 +18,7 @@ mod walk;
 pub use parts::{Cadence, Fit, Parts, Preempt};
 
 use crate::rules::{Crossing, RoundClock, Ties};
-use crate::state::{Job, Phase};
+use crate::state::Job;
 use crate::traits::{Key, Line, Note, Policy};
 use crate::view::View;
 use heeler_model::{JobId, ModelId, Plan, Span, TenantId, Time};
@@ -95,9 +95,7 @@ impl Pipeline {
 
     /// Put a job where it belongs now.
     fn seat(&mut self, id: JobId, view: &View) {
-        let job = view.jobs().get(id);
-        // An order may speak of a job that was held in the same breath, and so has left.
-        let Some(job) = job.filter(|job| job.phase != Phase::Blocked) else { return };
+        let Some(job) = view.jobs().get(id) else { return };
         let line = self.parts.order.line(job, view);
         self.seat_at(job, line, view);
         let bend = self.parts.order.bends(job, view);
