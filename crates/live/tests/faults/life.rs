@@ -259,9 +259,6 @@ impl Life {
         self.oracle.check(live);
         self.oracle.check_end(live);
         assert_eq!(self.world.alive(), [], "something still runs");
-        if std::env::var("DEBUG").is_ok() {
-            server::debug(&self.disk, 21, 27);
-        }
         let again = server::replay_all(&self.disk, &mut self.oracle);
         assert_eq!(again.digest(), live.digest(), "the journal leads elsewhere");
         let differs = differs(&again, live);

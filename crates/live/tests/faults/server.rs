@@ -162,31 +162,6 @@ impl Server {
         let decision = self.live.decide(at);
         oracle.count(self.journal.next_number() - 1, &record, &decision, self.live.now());
         self.wake = decision.wake;
-        if std::env::var("TRACE").is_ok() {
-            let short: Vec<String> = decision
-                .orders
-                .iter()
-                .map(|o| match o {
-                    heeler_backend::Order::Start(l) => format!(
-                        "Start({} g{} {:?} {:?})",
-                        l.job, l.generation, l.resume, l.assignment.placement
-                    ),
-                    o => format!("{o:?}"),
-                })
-                .collect();
-            eprintln!(
-                "{} {} {} dies {:?}\n   -> {}",
-                self.journal.next_number() - 1,
-                at,
-                serde_json::to_string(&record.inputs)
-                    .unwrap()
-                    .chars()
-                    .take(3000)
-                    .collect::<String>(),
-                self.dies_at,
-                short.join("; ")
-            );
-        }
         self.dies(Point::AfterDecide)?;
         for (place, order) in decision.orders.into_iter().enumerate() {
             self.dies(Point::BetweenOrders(place))?;
@@ -307,73 +282,10 @@ pub(crate) fn replay(
         assert_eq!(live.digest(), record.digest, "before record {number} another way was taken");
         live.apply(&record);
         let decision = live.decide(record.at);
-        if std::env::var("TRACE").is_ok() {
-            let short: Vec<String> = decision
-                .orders
-                .iter()
-                .map(|o| match o {
-                    heeler_backend::Order::Start(l) => format!(
-                        "Start({} g{} {:?} {:?})",
-                        l.job, l.generation, l.resume, l.assignment.placement
-                    ),
-                    o => format!("{o:?}"),
-                })
-                .collect();
-            eprintln!("   REPLAY {number} -> {} {:?}", short.join("; "), live.recipe().name);
-        }
         live.changes();
         oracle.count(*number, &record, &decision, live.now());
     }
     live.expect("a journal begins with what there is")
-}
-
-pub(crate) fn debug(disk: &SimDisk, from: u64, to: u64) {
-    let all = read_from(&mut disk.clone()).expect("the journal can be read");
-    let (mut one, mut other): (Option<Live>, Option<Live>) = (None, None);
-    for (number, bytes) in all.records.iter().take(to as usize) {
-        let record: Record = serde_json::from_slice(bytes).expect("a record");
-        if let Some(Input::Opened { epoch, inventory, recipe, seed }) = record.inputs.first() {
-            one = Live::open(*epoch, inventory.clone(), recipe, *seed).ok();
-        }
-        for live in [one.as_mut(), other.as_mut()].into_iter().flatten() {
-            live.apply(&record);
-            let d = live.decide(record.at);
-            if *number + 1 >= to {
-                eprintln!(
-                    "{number}: {:?}",
-                    d.orders
-                        .iter()
-                        .map(|o| match o {
-                            heeler_backend::Order::Start(l) =>
-                                format!("Start({} g{})", l.job, l.generation),
-                            o => format!("{o:?}"),
-                        })
-                        .collect::<Vec<_>>()
-                );
-                for j in live.engine().state().jobs().iter() {
-                    eprintln!(
-                        "   {:?} {:?} noted {:?} held {:?} assigned {:?}",
-                        j.id, j.spec.demand.sizes, j.noted, j.held, j.assignment
-                    );
-                }
-            }
-        }
-        if let (Some(one), Some(other)) = (&one, &other) {
-            eprintln!("{number}: {:?}", crate::oracle::difference(&one.save(), &other.save()));
-            eprintln!("{number}: {:?}", crate::oracle::differs(one, other));
-        }
-        if *number == from {
-            other = Some(
-                Live::load(
-                    serde_json::from_slice(
-                        &serde_json::to_vec(&one.as_ref().unwrap().save()).unwrap(),
-                    )
-                    .unwrap(),
-                )
-                .unwrap(),
-            );
-        }
-    }
 }
 
 /// The state by the whole journal, from its first record on.
