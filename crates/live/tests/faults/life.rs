@@ -81,7 +81,8 @@ impl Life {
 
     /// Go to when something happens next, or a little further.
     fn pass_time(&mut self) {
-        let server = self.server.as_ref().and_then(Server::next);
+        let late = self.chance.below(5_000);
+        let server = self.server.as_ref().and_then(Server::next).map(|next| next + late);
         let next = [server, self.world.next()].into_iter().flatten().min();
         let pause = self.chance.between(0, 20 * SECOND);
         let then = next.map_or(self.now + pause, |next| next.min(self.now + pause));

@@ -159,9 +159,6 @@ pub(crate) fn differs(one: &Live, other: &Live) -> Option<String> {
             // is not saved.
             job.remove("noted");
         }
-        // When reservations begin is foreseen anew after a restart; whether that changes what is
-        // done, the digest says.
-        saved.pointer_mut("/engine/reservations").map(Value::take);
         saved
     };
     difference(&state(one), &state(other))
