@@ -126,6 +126,9 @@ impl Engine {
                 }
             }
             Event::Cancelled { job } => self.cancel(job),
+            Event::Held { job, reason } => self.hold(job, reason),
+            Event::Released { job } => self.release(job),
+            Event::Priority { job, priority } => self.set_priority(job, priority),
             Event::Progress { job, generation, done, from, pace } => {
                 if self.is_current(job, generation) {
                     let known = self.state.jobs.get_mut(job).expect("a current job is known");
@@ -226,8 +229,11 @@ impl Engine {
         let now = self.state.now;
         let job = self.state.jobs.get_mut(id).expect("the job is not done");
         job.progress.done = done;
-        job.phase = Phase::Waiting;
         job.since = now;
+        if job.held.is_some() {
+            return self.set_aside(id);
+        }
+        job.phase = Phase::Waiting;
         self.state.waiting += 1;
         self.tell(&Note::Joined(id));
     }

@@ -139,6 +139,9 @@ impl Engine {
 
     fn why_blocked(&self, id: JobId) -> Reason {
         let job = self.state.job(id);
+        if let Some(reason) = job.held {
+            return reason;
+        }
         let never = job.noted.map(|noted| noted.reason);
         if let Some(reason) = never.filter(|r| r.tier() == heeler_model::Tier::Never) {
             return reason;

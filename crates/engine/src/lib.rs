@@ -8,12 +8,14 @@
 //! [`View::rng`]. Planning takes `&self` and leaves no trace.
 
 mod calendar;
+mod changing;
 mod checker;
 mod differ;
 mod ending;
 mod engine;
 mod explain;
 mod fleet;
+mod holding;
 mod pipeline;
 mod rules;
 mod snapshot;

@@ -19,7 +19,7 @@ pub struct Snapshot {
     now: Time,
     seed: u64,
     rules: Rules,
-    cluster: Cluster,
+    pub(crate) cluster: Cluster,
     down: Vec<NodeId>,
     jobs: Vec<Job>,
     /// How many job numbers were used.

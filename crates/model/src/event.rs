@@ -2,6 +2,7 @@
 
 use crate::ids::{Generation, JobId, KindId, NodeId, ServiceId, TenantId};
 use crate::job::JobSpec;
+use crate::reason::Reason;
 use crate::report::{Load, Report};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,25 @@ pub enum Event {
     Cancelled {
         /// The job.
         job: JobId,
+    },
+    /// Somebody keeps a job from running: a waiting one leaves the queue, a running one stops.
+    Held {
+        /// The job.
+        job: JobId,
+        /// Why, which is what it is told until it is released.
+        reason: Reason,
+    },
+    /// A job that was held may run again.
+    Released {
+        /// The job.
+        job: JobId,
+    },
+    /// A job has another priority.
+    Priority {
+        /// The job.
+        job: JobId,
+        /// The new one.
+        priority: i32,
     },
     /// What the world knows of a running job: from `from` on it adds `pace` units a microsecond
     /// to `done`. Sent only where it differs from what the engine assumes.

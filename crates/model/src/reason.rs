@@ -218,6 +218,20 @@ pub enum Reason {
     },
     /// It was stopped to run elsewhere or at another size.
     Rearranged,
+    /// Its owner, or somebody with the right to, keeps it from starting.
+    HeldBack,
+    /// It may not start before some time: as its owner asked, or because it has failed before.
+    NotBefore {
+        /// That time.
+        until: Time,
+    },
+    /// Somebody took it off its GPUs until it is resumed.
+    Suspended,
+    /// As many tasks of its array run as may.
+    ArrayFull {
+        /// How many that is.
+        most: u32,
+    },
     /// Its owner took it back.
     Withdrawn,
 }
@@ -235,6 +249,10 @@ impl Reason {
             | Reason::TrialComplete { .. }
             | Reason::Withdrawn => Tier::Never,
             Reason::OverLimit { .. }
+            | Reason::HeldBack
+            | Reason::NotBefore { .. }
+            | Reason::Suspended
+            | Reason::ArrayFull { .. }
             | Reason::AfterJobs { .. }
             | Reason::NotNeeded { .. }
             | Reason::RoundNotOver { .. }
@@ -268,6 +286,10 @@ impl Reason {
             Reason::PausedAtRung { .. }
                 | Reason::StoppedAtRung { .. }
                 | Reason::TrialComplete { .. }
+                | Reason::HeldBack
+                | Reason::NotBefore { .. }
+                | Reason::Suspended
+                | Reason::ArrayFull { .. }
         )
     }
 
@@ -312,6 +334,10 @@ impl Reason {
             Reason::BeingSaved => "being-saved",
             Reason::Displaced { .. } => "displaced",
             Reason::Rearranged => "rearranged",
+            Reason::HeldBack => "held-back",
+            Reason::NotBefore { .. } => "not-before",
+            Reason::Suspended => "suspended",
+            Reason::ArrayFull { .. } => "array-full",
             Reason::Withdrawn => "withdrawn",
         }
     }

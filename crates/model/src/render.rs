@@ -94,6 +94,22 @@ fn not_allowed(reason: &Reason, names: &dyn Naming) -> Said {
             let jobs = if jobs == 1 { "one job".into() } else { format!("{jobs} jobs") };
             (format!("it must follow {jobs}, of which {} is next", names.job(first)), None)
         }
+        Reason::HeldBack => (
+            "somebody keeps it from starting".into(),
+            Some("whoever may act on it can release it".into()),
+        ),
+        Reason::NotBefore { until } => (format!("it may not start before {until}"), None),
+        Reason::Suspended => (
+            "somebody took it off its GPUs".into(),
+            Some("whoever may act on it can resume it".into()),
+        ),
+        Reason::ArrayFull { most } => (
+            match most {
+                1 => "one task of its array runs at a time".into(),
+                most => format!("{most} tasks of its array run at a time"),
+            },
+            Some("its turn comes when one of them ends".into()),
+        ),
         Reason::Protected { holder, until } => (
             format!("job {} holds a lease on GPUs it could use until {until}", names.job(holder)),
             None,

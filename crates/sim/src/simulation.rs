@@ -312,6 +312,18 @@ impl Simulation {
             restored.unwrap_or_else(|error| panic!("a snapshot can be restored: {error}"));
     }
 
+    /// Let another policy decide from now on.
+    pub fn adopt(&mut self, policy: Box<dyn heeler_engine::Policy>) {
+        self.engine.adopt(policy);
+        self.decide();
+    }
+
+    /// Tell the engine something that people do, and let it decide.
+    pub fn tell(&mut self, event: Event) {
+        self.engine.observe(self.now, event);
+        self.decide();
+    }
+
     /// The engine, to ask it why.
     pub fn engine(&self) -> &Engine {
         &self.engine

@@ -1,6 +1,6 @@
 //! A job that is not done yet, as the engine knows it.
 
-use heeler_model::{Assignment, Generation, JobId, JobSpec, Promise, Reason, Span, Time};
+use heeler_model::{Assignment, Generation, JobId, JobSpec, Promise, Reason, Span, Tier, Time};
 use serde::{Deserialize, Serialize};
 
 /// Jobs with equal demands (of one tenant, if that matters) are one class.
@@ -97,6 +97,9 @@ pub struct Job {
     pub preemptions: u32,
     /// Why it does not come back once it has stopped.
     pub leaving: Option<Leaving>,
+    /// Why somebody keeps it from running, if somebody does.
+    #[serde(default)]
+    pub held: Option<Reason>,
     /// Jobs it follows that are not done.
     pub after: u32,
     /// The latest reason it was given.
@@ -123,6 +126,7 @@ impl Job {
             started: None,
             preemptions: 0,
             leaving: None,
+            held: None,
             after: 0,
             noted: None,
             promise: None,
@@ -138,6 +142,11 @@ impl Job {
     /// Whether it has GPUs or is promised some.
     pub fn is_placed(&self) -> bool {
         self.assignment.is_some()
+    }
+
+    /// Whether it will never run as asked.
+    pub fn never_runs(&self) -> bool {
+        self.noted.is_some_and(|noted| noted.reason.tier() == Tier::Never)
     }
 
     /// Whether it may not be disturbed now.

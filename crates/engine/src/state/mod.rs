@@ -18,7 +18,7 @@ use crate::fleet::{Draft, Fleet, Grip};
 use crate::rules::Rules;
 use heeler_model::{
     Assignment, Cluster, Demand, JobId, JobSpec, KindSet, NodeId, Placement, Reason, Reservation,
-    Tier, Time, Transition,
+    Time, Transition,
 };
 use smallvec::SmallVec;
 use std::cell::{Ref, RefCell};
@@ -229,8 +229,11 @@ impl State {
                 continue;
             }
             job.after -= 1;
-            let never = job.noted.is_some_and(|noted| noted.reason.tier() == Tier::Never);
-            if job.after == 0 && !never && job.phase == Phase::Blocked {
+            if job.after == 0
+                && !job.never_runs()
+                && job.phase == Phase::Blocked
+                && job.held.is_none()
+            {
                 job.phase = Phase::Waiting;
                 job.since = now;
                 self.waiting += 1;
