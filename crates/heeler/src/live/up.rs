@@ -10,7 +10,7 @@ use std::fs::OpenOptions;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "\
@@ -138,17 +138,4 @@ fn last_lines(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let lines: Vec<&str> = text.lines().rev().take(3).collect();
     lines.into_iter().rev().collect::<Vec<_>>().join("\n  ")
-}
-
-#[derive(Args)]
-pub(crate) struct Shepherd {
-    /// What the server tells it
-    #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
-    words: Vec<String>,
-}
-
-impl Shepherd {
-    pub(crate) fn run(&self) -> ExitCode {
-        serve::shepherd(&self.words)
-    }
 }
