@@ -96,7 +96,8 @@ impl Up {
         let path = state.join("server.log");
         let log = OpenOptions::new().create(true).append(true).open(&path);
         let log = log.with_context(|| format!("{} cannot be written", path.display()))?;
-        let words = std::env::args_os().skip(1).filter(|word| word != "--background" && word != "-b");
+        let words =
+            std::env::args_os().skip(1).filter(|word| word != "--background" && word != "-b");
         let mut child = Command::new(std::env::current_exe()?)
             .args(words)
             .arg("--detached")

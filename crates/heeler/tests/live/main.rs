@@ -58,8 +58,7 @@ impl Place {
     }
 
     fn json(&self, line: &str) -> serde_json::Value {
-        let value: serde_json::Value =
-            serde_json::from_str(&self.run(line).good()).expect("JSON");
+        let value: serde_json::Value = serde_json::from_str(&self.run(line).good()).expect("JSON");
         assert_eq!(value["version"], "v1", "{value}");
         value
     }
