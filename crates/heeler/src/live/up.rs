@@ -34,7 +34,7 @@ pub(crate) struct Up {
     #[arg(long, value_name = "FOLDER")]
     state: Option<PathBuf>,
     /// Make up GPUs: 8xA100, or 2x8xA100 for two nodes [default: those that this machine has]
-    #[arg(long, value_name = "GPUS")]
+    #[arg(long, value_name = "GPUS", value_parser = emulated)]
     pub(super) emulate: Option<String>,
     /// The recipe that decides in a new state folder; an old one knows its own (`heeler recipe`)
     #[arg(long, short, value_name = "RECIPE", default_value = "fifo")]
@@ -63,6 +63,14 @@ pub(crate) struct Up {
     /// It was started by one that returned.
     #[arg(long, hide = true)]
     detached: bool,
+}
+
+/// Checked here, since it is a mistake of whoever types it.
+fn emulated(text: &str) -> Result<String, String> {
+    match text.parse::<heeler_local::Emulated>() {
+        Ok(_) => Ok(text.to_string()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 impl Up {

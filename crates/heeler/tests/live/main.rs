@@ -3,6 +3,7 @@
 
 mod commands;
 mod mistakes;
+mod network;
 mod restart;
 
 use std::path::Path;

@@ -29,6 +29,7 @@ fn mistakes_in_jobs_are_found_before_a_server_is_asked() {
         ("submit --gpuz 5 -- true", "--gpus"),
         ("cancel x", "names no jobs"),
         ("up --recipe fifoo", "there is no recipe `fifoo`"),
+        ("up --emulate lots", "try 8xA100"),
         ("whatif", "what should be different?"),
         ("queue -t odd", "expected pending"),
     ] {
@@ -42,7 +43,7 @@ fn refusals_of_the_server_are_told() {
     let place = Place::new();
     let said = place.run("show 99").mistake();
     assert!(said.contains("99"), "{said}");
-    assert!(place.run("submit --gpus 9 -- true").mistake().contains("error: "));
+    assert!(place.run("submit -G h900:1 -- true").mistake().contains("kind `h900`"));
     assert!(place.run("submit -A nobody -- true").mistake().contains("nobody"));
     assert!(place.run("drain nowhere").mistake().contains("nowhere"));
     let again = place.run("up --emulate 8xA100");
