@@ -16,9 +16,12 @@ const BEGUN: &str = r#"[
     {"name": "a", "command": ["true"], "dir": "/", "gpus": {"count": 2}, "requeue": true},
     {"name": "b", "command": ["true"], "dir": "/", "gpus": {"count": 2, "min": 1, "max": 4}},
     {"name": "c", "command": ["true"], "dir": "/", "gpus": {"count": 8}, "time-limit-s": 60},
-    {"name": "d", "command": ["true"], "dir": "/", "array": {"indices": [0, 1, 5], "most": 1}},
-    {"name": "e", "command": ["true"], "dir": "/", "after": [{"when": "ok", "job": 1}]}
+    {"name": "d", "command": ["true"], "dir": "/", "array": {"indices": [0, 1, 5], "most": 1}}
 ]"#;
+
+/// One that waits for another.
+const AFTER: &str =
+    r#"[{"name": "e", "command": ["true"], "dir": "/", "after": [{"when": "ok", "job": 1}]}]"#;
 
 fn who(role: Role) -> Who {
     let tenants = if role >= Role::Operator { Vec::new() } else { vec!["default".into()] };
@@ -31,10 +34,12 @@ fn begun() -> Live {
     let saved = SAVED.get_or_init(|| {
         let inventory = Inventory { cluster: Cluster::uniform(2, 4), ..Inventory::default() };
         let mut live = Live::open(1_700_000_000, inventory, "fifo", 7).expect("a recipe");
-        let jobs: Vec<Submission> = serde_json::from_str(BEGUN).expect("sound jobs");
-        let at = Time::from_secs(1);
-        let ask = live.check(&who(Role::Admin), Ask::Submit(jobs), at).expect("sound jobs");
-        go_on(&mut live, at, vec![Input::Asked { who: who(Role::Admin), ask }]);
+        let (at, who) = (Time::from_secs(1), who(Role::Admin));
+        for jobs in [BEGUN, AFTER] {
+            let jobs: Vec<Submission> = serde_json::from_str(jobs).expect("sound jobs");
+            let ask = live.check(&who, Ask::Submit(jobs), at).expect("sound jobs");
+            go_on(&mut live, at, vec![Input::Asked { who: who.clone(), ask }]);
+        }
         live.save()
     });
     Live::load(saved.clone()).expect("what was saved can be loaded")
