@@ -69,6 +69,11 @@ impl InCharge {
         Card::read_with(&self.card, "card", &knobs).map_err(|error| problem(&error))
     }
 
+    /// Whether what it remembers is laid out by tenant, so that it cannot learn of another.
+    pub(crate) fn is_by_tenant(&self) -> bool {
+        self.read().is_ok_and(|card| card.cells.is_some())
+    }
+
     /// A fresh policy.
     pub(crate) fn build(&self) -> Result<Box<dyn Policy>, Problem> {
         Ok(self.read()?.build())
@@ -128,6 +133,11 @@ impl Live {
         self.engine.adopt(first);
         self.engine = self.engine.rebuilt(cluster, second).expect("fifo remembers nothing");
         self.engine.adopt(self.recipe.build().expect("the recipe in charge was built before"));
+    }
+
+    /// The policy of another recipe, for "what if".
+    pub fn policy_of(&self, change: &RecipeChange) -> Result<Box<dyn Policy>, Problem> {
+        InCharge::chosen(change, self.now)?.build()
     }
 
     /// The recipe in charge with what differs, as another policy of the same kind, for "what if".

@@ -27,7 +27,8 @@ impl Groups {
         }
         let available = fs::read_to_string(own.join("cgroup.controllers")).unwrap_or_default();
         let wanted = ["cpu", "memory"];
-        let mut limits = wanted.iter().all(|name| available.split_whitespace().any(|it| it == *name));
+        let mut limits =
+            wanted.iter().all(|name| available.split_whitespace().any(|it| it == *name));
         if limits {
             limits = pass_down(&own).is_ok() || (own != root && leave_room(&own));
             limits = limits && pass_down(&folder).is_ok();
@@ -110,6 +111,13 @@ impl Group {
             let _ = fs::write(self.path.join("memory.max"), (memory_mb << 20).to_string());
             let _ = fs::write(self.path.join("memory.oom.group"), "1");
         }
+    }
+
+    /// Enter it, to start processes there.
+    pub(crate) fn enter(&self) -> io::Result<()> {
+        // What was frozen there is gone, and whoever enters must not stand still.
+        let _ = fs::write(self.path.join("cgroup.freeze"), "0");
+        enter(&self.path)
     }
 
     /// Leave it, so that this process is not killed or frozen with those in it.

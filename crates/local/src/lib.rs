@@ -5,14 +5,22 @@
 //! A server that was killed finds the shepherds again and goes on.
 
 mod cgroup;
+mod core;
 mod folder;
 mod inventory;
+mod keeper;
+mod local;
 mod logs;
 pub mod mps;
 pub mod pause;
+mod pool;
 mod process;
 mod setup;
+mod shepherd;
+mod tidy;
 mod wire;
 
 pub use inventory::Emulated;
+pub use local::Local;
 pub use setup::{LocalError, Setup};
+pub use shepherd::shepherd;

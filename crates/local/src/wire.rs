@@ -9,8 +9,10 @@ use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-/// The longest line that is read from a job; nobody may fill a shepherd's memory.
-pub(crate) const LONGEST_LINE: u64 = 1 << 20;
+/// The longest line that is read from a job: nobody may fill a shepherd's memory.
+pub(crate) const LONGEST_LINE: u64 = 256 << 10;
+/// The longest line that is read from the server's user.
+pub(crate) const LONGEST_ORDER: u64 = 64 << 20;
 
 /// Everything a shepherd needs to know of an attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

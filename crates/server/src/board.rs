@@ -2,15 +2,23 @@
 
 use crate::clock::Clock;
 use crate::events::Ring;
+use crate::foresee::Estimates;
 use crate::metrics::Metrics;
 use crate::settings::Limits;
+use heeler_backend::Look;
 use heeler_live::Live;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// See above. Only the loop writes to the state.
 pub(crate) struct Board {
-    live: RwLock<Live>,
+    live: Mutex<Live>,
+    /// Those who look wait here, so that the loop never waits for more than one of them.
+    queue: Mutex<()>,
+    /// What can be looked at in the world.
+    pub(crate) look: Arc<dyn Look>,
+    /// Estimates that were given, and how good they were.
+    pub(crate) estimates: Mutex<Estimates>,
     pub(crate) clock: Clock,
     pub(crate) limits: Limits,
     pub(crate) metrics: Metrics,
@@ -31,9 +39,18 @@ pub(crate) struct Board {
 }
 
 impl Board {
-    pub(crate) fn new(live: Live, clock: Clock, limits: Limits, notes: Vec<String>) -> Board {
+    pub(crate) fn new(
+        live: Live,
+        clock: Clock,
+        limits: Limits,
+        notes: Vec<String>,
+        look: Arc<dyn Look>,
+    ) -> Board {
         Board {
-            live: RwLock::new(live),
+            live: Mutex::new(live),
+            queue: Mutex::new(()),
+            look,
+            estimates: Mutex::default(),
             clock,
             metrics: Metrics::new(),
             ring: Ring::new(limits.events),
@@ -49,12 +66,18 @@ impl Board {
     }
 
     /// The state, to look at.
-    pub(crate) fn live(&self) -> RwLockReadGuard<'_, Live> {
-        self.live.read().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn live(&self) -> MutexGuard<'_, Live> {
+        let _turn = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        self.for_loop()
     }
 
-    /// The state, to change: for the loop alone.
-    pub(crate) fn live_mut(&self) -> RwLockWriteGuard<'_, Live> {
-        self.live.write().unwrap_or_else(PoisonError::into_inner)
+    /// The state, for the loop alone.
+    pub(crate) fn for_loop(&self) -> MutexGuard<'_, Live> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Estimates that were given.
+    pub(crate) fn estimates(&self) -> MutexGuard<'_, Estimates> {
+        self.estimates.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -104,7 +104,8 @@ mod tests {
         let ring = Ring::new(3);
         let start = *ring.watch().borrow();
         ring.push(vec![change(1), change(2)]);
-        let jobs = |missed: &Missed| missed.changes.iter().map(|(_, it)| it.job).collect::<Vec<_>>();
+        let jobs =
+            |missed: &Missed| missed.changes.iter().map(|(_, it)| it.job).collect::<Vec<_>>();
         let missed = ring.since(start, 10);
         assert_eq!((jobs(&missed), missed.gone, missed.next), (vec![1, 2], false, start + 2));
         ring.push(vec![change(3), change(4), change(5)]);

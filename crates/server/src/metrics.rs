@@ -2,7 +2,7 @@
 //! time is counted when somebody asks.
 
 use axum::http::{Method, StatusCode};
-use heeler_api::JobState;
+use heeler_api::{JobState, Role, Who};
 use heeler_live::{Change, Live};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -65,7 +65,7 @@ pub(crate) struct Metrics {
     pub(crate) snapshots: Counter,
     pub(crate) faults: Counter,
     pub(crate) submits: Counter,
-    preemptions: Counter,
+    pub(crate) preemptions: Counter,
     lost: Counter<f64, AtomicU64>,
     useful: Counter<f64, AtomicU64>,
 }
@@ -130,7 +130,7 @@ impl Metrics {
             preemptions: add(
                 to,
                 "preemptions",
-                "Times a job was stopped for others",
+                "Times a running job was taken off its GPUs to go on later",
                 Counter::default(),
             ),
             lost: add(
@@ -198,9 +198,8 @@ impl Metrics {
         }
         self.gpus.set(i64::from(counted.gpus));
         self.gpus_used.set(counted.used_milli as f64 / 1e3);
-        raise(&self.preemptions, counted.preemptions);
-        raise_real(&self.lost, counted.lost_gpu_s);
-        raise_real(&self.useful, counted.useful_gpu_s);
+        raise(&self.lost, counted.lost_gpu_s);
+        raise(&self.useful, counted.useful_gpu_s);
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = prometheus_client::encoding::text::encode(&mut text, &self.registry);
@@ -209,11 +208,7 @@ impl Metrics {
 }
 
 /// Let a counter follow a count that is kept elsewhere.
-fn raise(counter: &Counter, to: u64) {
-    counter.inc_by(to.saturating_sub(counter.get()));
-}
-
-fn raise_real(counter: &Counter<f64, AtomicU64>, to: f64) {
+fn raise(counter: &Counter<f64, AtomicU64>, to: f64) {
     counter.inc_by((to - counter.get()).max(0.0));
 }
 
@@ -232,7 +227,34 @@ pub(crate) struct Counted {
     tenants: Vec<(String, u64)>,
     gpus: u32,
     used_milli: u64,
-    preemptions: u64,
     lost_gpu_s: f64,
     useful_gpu_s: f64,
+}
+
+impl Counted {
+    pub(crate) fn of(live: &Live) -> Counted {
+        let all = Who { role: Role::Admin, ..Who::default() };
+        let mut counted = Counted {
+            jobs: live.count().into_iter().map(|(state, jobs)| (name(state), jobs)).collect(),
+            gpus: live.inventory().cluster.gpus(),
+            used_milli: live.used_milli(),
+            ..Counted::default()
+        };
+        for job in live.engine().state().jobs().iter() {
+            let noted = job.held.or(job.noted.map(|noted| noted.reason));
+            if let Some(reason) = noted.filter(|_| job.assignment.is_none()) {
+                *counted.reasons.entry(reason.name().into()).or_default() += 1;
+            }
+        }
+        for node in live.nodes() {
+            *counted.nodes.entry(node.state).or_default() += 1;
+        }
+        for row in live.usage(&all).rows {
+            counted.lost_gpu_s += row.lost_gpu_s;
+            counted.useful_gpu_s += row.useful_gpu_s;
+        }
+        let tenants = live.tenants(&all).into_iter();
+        counted.tenants = tenants.map(|tenant| (tenant.name, tenant.used_milli)).collect();
+        counted
+    }
 }

@@ -98,7 +98,8 @@ impl Player {
                     launch.assignment.placement.slices().iter().any(|slice| slice.node == node)
                 };
                 let lost = self.running.iter().filter(|(_, (_, _, launch))| on(launch));
-                let lost: Vec<_> = lost.map(|(job, (generation, ..))| (*job, *generation)).collect();
+                let lost: Vec<_> =
+                    lost.map(|(job, (generation, ..))| (*job, *generation)).collect();
                 for (job, generation) in lost {
                     self.end(job, generation, Ending::Lost);
                 }

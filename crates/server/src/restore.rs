@@ -82,7 +82,8 @@ fn begin<D: Disk>(
             .map_err(|error| ServeError::World(format!("no randomness to be had: {error}")))?,
     };
     let (epoch, recipe) = (wall_us() / 1_000_000, settings.recipe.clone());
-    let mut live = Live::open(epoch, inventory.clone(), &recipe, seed).map_err(ServeError::Recipe)?;
+    let mut live =
+        Live::open(epoch, inventory.clone(), &recipe, seed).map_err(ServeError::Recipe)?;
     let inputs = vec![Input::Opened { epoch, inventory, recipe, seed }];
     let record = Record { at: Time::ZERO, inputs, digest: live.digest() };
     journal.append(&encode(&record)).map_err(unopened)?;

@@ -2,8 +2,8 @@
 
 use crate::handle::Handle;
 use crate::http::{self, Web};
+use crate::running::{Loop, MakeWorld};
 use crate::settings::{ServeError, Settings};
-use crate::turn::{Loop, MakeWorld};
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::sync::mpsc;
@@ -91,7 +91,11 @@ fn serve_web(
 ) {
     let runtime = match runtime() {
         Ok(runtime) => runtime,
-        Err(error) => return _ = tell.send(Err(error)),
+        Err(error) => {
+            // Whoever started this waits for the answer.
+            let _ = tell.send(Err(error));
+            return;
+        }
     };
     runtime.block_on(async {
         match http::listen(web, settings).await {
@@ -99,7 +103,9 @@ fn serve_web(
                 let _ = tell.send(Ok(listening.address));
                 listening.run().await;
             }
-            Err(error) => _ = tell.send(Err(error)),
+            Err(error) => {
+                let _ = tell.send(Err(error));
+            }
         }
     });
     runtime.shutdown_timeout(Duration::from_secs(1));

@@ -3,18 +3,18 @@
 //! that nothing leaves before it is safe on disk.
 
 use crate::board::Board;
-use crate::handle::{Answer, Handle, Message};
-use crate::restore::{self, Restored};
-use crate::settings::{ServeError, Settings};
-use heeler_api::{Code, Problem};
-use heeler_backend::{Backend, Order, Sign, Tell};
-use heeler_journal::{Disk, Folder, Journal, JournalError};
-use heeler_live::{Ask, Input, Record};
+use crate::handle::{Answer, Message};
+use crate::restore;
+use crate::settings::ServeError;
+use heeler_api::{Code, JobState, Problem};
+use heeler_backend::{Backend, Order, Sign};
+use heeler_journal::{Disk, Journal, JournalError};
+use heeler_live::{Ask, Change, Input, Record};
 use heeler_model::Time;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, RwLockWriteGuard};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
@@ -25,137 +25,27 @@ const TURN_JOBS: usize = 4_096;
 /// How long to wait after the journal could not be written.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// A loop that runs.
-pub struct Loop {
-    thread: JoinHandle<Result<(), ServeError>>,
-    handle: Handle,
-}
-
-/// Whoever makes a world, given where it says what happens there.
-pub trait MakeWorld: FnOnce(Tell) -> Result<Box<dyn Backend>, String> {}
-
-impl<F: FnOnce(Tell) -> Result<Box<dyn Backend>, String>> MakeWorld for F {}
-
-impl Loop {
-    /// Go on where the journal in the state folder ends, or begin a new one.
-    ///
-    /// # Errors
-    /// If the journal cannot be read or written, or there is no world.
-    pub fn start(settings: &Settings, world: impl MakeWorld) -> Result<Loop, ServeError> {
-        let path = settings.state.join("journal");
-        let folder = Folder::open(&path).map_err(restore::unopened)?;
-        Loop::start_on(folder, settings, world)
-    }
-
-    /// As [`Loop::start`], with the journal on a disk of one's own.
-    ///
-    /// # Errors
-    /// As [`Loop::start`].
-    pub fn start_on<D: Disk + 'static>(
-        disk: D,
-        settings: &Settings,
-        world: impl MakeWorld,
-    ) -> Result<Loop, ServeError>
-    where
-        D::File: 'static,
-    {
-        let (to, from) = channel();
-        let mut world = world(Handle::tell_through(to.clone())).map_err(ServeError::World)?;
-        let restored = restore::restore(disk, settings, world.inventory())?;
-        let Restored { journal, live, clock, again, notes } = restored;
-        for note in &notes {
-            tracing::warn!(note, "found at the start");
-        }
-        if again {
-            world.adopt(live.expected());
-        }
-        let board = Arc::new(Board::new(live, clock, settings.limits.clone(), notes));
-        board.records.store(journal.next_number() - 1, Ordering::Relaxed);
-        let handle = Handle { to: to.clone(), board: board.clone() };
-        let turner = Turner {
-            from,
-            to,
-            board: board.clone(),
-            journal,
-            world,
-            kept: if again { vec![Input::Restarted] } else { Vec::new() },
-            wake: Some(Time::ZERO),
-            again_at: None,
-            snapshot_bytes: settings.snapshot_bytes,
-            snapshotting: false,
-            stopping: false,
-        };
-        let body = move || {
-            // However the loop ends, nobody is told any more that it runs.
-            let _end = Ends(board);
-            turner.run()
-        };
-        let thread = std::thread::Builder::new().name("heeler-loop".into()).spawn(body);
-        let thread = thread.map_err(ServeError::file("a thread"))?;
-        Ok(Loop { thread, handle })
-    }
-
-    /// The way in.
-    pub fn handle(&self) -> Handle {
-        self.handle.clone()
-    }
-
-    /// Whether it has ended.
-    pub fn is_over(&self) -> bool {
-        self.thread.is_finished()
-    }
-
-    /// Stop it, and wait until everything is written down.
-    ///
-    /// # Errors
-    /// If it had to end before.
-    pub fn stop(self) -> Result<(), ServeError> {
-        self.handle.stop();
-        self.join()
-    }
-
-    /// Wait until it has ended.
-    ///
-    /// # Errors
-    /// If it did so without being asked to.
-    pub fn join(self) -> Result<(), ServeError> {
-        match self.thread.join() {
-            Ok(ended) => ended,
-            Err(panic) => {
-                let said = panic.downcast_ref::<String>().cloned();
-                let said = said.or_else(|| panic.downcast_ref::<&str>().map(|it| (*it).into()));
-                Err(ServeError::Ended(said.unwrap_or_else(|| "it panicked".into())))
-            }
-        }
-    }
-}
-
-/// Says that the loop has ended, also when it panics.
-struct Ends(Arc<Board>);
-
-impl Drop for Ends {
-    fn drop(&mut self) {
-        self.0.running.store(false, Ordering::Relaxed);
-    }
-}
-
 /// The thread's own things.
-struct Turner<D: Disk> {
-    from: Receiver<Message>,
+pub(crate) struct Turner<D: Disk> {
+    pub(crate) from: Receiver<Message>,
     /// For threads that make snapshots.
-    to: Sender<Message>,
-    board: Arc<Board>,
-    journal: Journal<D>,
-    world: Box<dyn Backend>,
+    pub(crate) to: Sender<Message>,
+    pub(crate) board: Arc<Board>,
+    pub(crate) journal: Journal<D>,
+    pub(crate) world: Box<dyn Backend>,
     /// What happened and could not be written down yet.
-    kept: Vec<Input>,
+    pub(crate) kept: Vec<Input>,
     /// When to decide next, if nothing happens before.
-    wake: Option<Time>,
+    pub(crate) wake: Option<Time>,
     /// When to try the journal again.
-    again_at: Option<Instant>,
-    snapshot_bytes: u64,
-    snapshotting: bool,
-    stopping: bool,
+    pub(crate) again_at: Option<Instant>,
+    /// Seconds since 1970 at time zero.
+    pub(crate) epoch: u64,
+    /// Where past estimates are kept.
+    pub(crate) estimates: PathBuf,
+    pub(crate) snapshot_bytes: u64,
+    pub(crate) snapshotting: bool,
+    pub(crate) stopping: bool,
 }
 
 /// What was taken up in one turn.
@@ -168,7 +58,7 @@ struct Taken {
 }
 
 impl<D: Disk> Turner<D> {
-    fn run(mut self) -> Result<(), ServeError> {
+    pub(crate) fn run(mut self) -> Result<(), ServeError> {
         while !self.stopping {
             let mut taken = Taken::default();
             if let Some(message) = self.wait() {
@@ -233,7 +123,7 @@ impl<D: Disk> Turner<D> {
         inputs.extend(taken.signs.into_iter().map(Input::Sign));
         let happened = inputs.len();
         let digest = {
-            let live = self.board.live();
+            let live = self.board.for_loop();
             for (asker, ask, answer) in taken.asks {
                 let checked = asker.who(&live, at).and_then(|who| {
                     let ask = live.check(&who, ask, at)?;
@@ -315,7 +205,7 @@ impl<D: Disk> Turner<D> {
     /// It is stored: apply it, answer, decide, act.
     fn carry_on(&mut self, record: &Record, answers: Vec<oneshot::Sender<Answer>>) {
         let board = self.board.clone();
-        let mut live = board.live_mut();
+        let mut live = board.for_loop();
         let done = live.apply(record);
         for (answer, done) in answers.into_iter().zip(done) {
             if let Ok(heeler_live::Done::Submitted(jobs)) = &done {
@@ -330,7 +220,7 @@ impl<D: Disk> Turner<D> {
         }
     }
 
-    fn decide(&mut self, mut live: RwLockWriteGuard<'_, heeler_live::Live>, at: Time) -> Vec<Order> {
+    fn decide(&mut self, mut live: MutexGuard<'_, heeler_live::Live>, at: Time) -> Vec<Order> {
         let start = Instant::now();
         let decision = live.decide(at);
         let changes = live.changes();
@@ -338,6 +228,9 @@ impl<D: Disk> Turner<D> {
         let metrics = &self.board.metrics;
         metrics.decision.observe(start.elapsed().as_secs_f64());
         metrics.changed(&changes);
+        let stops = decision.orders.iter().filter(|order| matches!(order, Order::Stop { .. }));
+        metrics.preemptions.inc_by(stops.count() as u64);
+        self.score(&changes);
         self.board.ring.push(changes);
         self.board.decisions.fetch_add(1, Ordering::Relaxed);
         if let Some(fault) = decision.fault {
@@ -348,12 +241,24 @@ impl<D: Disk> Turner<D> {
         decision.orders
     }
 
+    /// Compare estimates with what came.
+    fn score(&self, changes: &[Change]) {
+        let mut estimates = self.board.estimates();
+        for change in changes {
+            if change.state.is_over() {
+                estimates.dropped(change.job);
+            } else if change.state == JobState::Starting {
+                estimates.started(change.job, self.epoch as f64 + change.at.secs_f64());
+            }
+        }
+    }
+
     /// Begin a snapshot, if the journal has grown enough since the last one.
     fn snapshot_if_due(&mut self) {
         if self.snapshotting || self.journal.bytes_since_snapshot() < self.snapshot_bytes {
             return;
         }
-        let (upto, saved) = (self.journal.next_number() - 1, self.board.live().save());
+        let (upto, saved) = (self.journal.next_number() - 1, self.board.for_loop().save());
         let to = self.to.clone();
         let write = move || {
             if let Ok(bytes) = serde_json::to_vec(&saved) {
@@ -369,7 +274,7 @@ impl<D: Disk> Turner<D> {
         if self.journal.bytes_since_snapshot() == 0 || !self.kept.is_empty() {
             return;
         }
-        let saved = serde_json::to_vec(&self.board.live().save());
+        let saved = serde_json::to_vec(&self.board.for_loop().save());
         match saved {
             Ok(bytes) => self.store_snapshot(self.journal.next_number() - 1, &bytes),
             Err(error) => tracing::error!(%error, "no snapshot can be made"),
@@ -380,6 +285,9 @@ impl<D: Disk> Turner<D> {
         match self.journal.snapshot(upto, bytes) {
             Ok(()) => _ = self.board.metrics.snapshots.inc(),
             Err(error) => tracing::error!(%error, "the snapshot cannot be stored"),
+        }
+        if let Err(error) = self.board.estimates().save(&self.estimates) {
+            tracing::warn!(%error, "how good estimates were is not kept");
         }
     }
 }

@@ -9,6 +9,7 @@ use heeler_live::{Act, Ask, Input, Live, Record};
 use heeler_model::{Cluster, Generation, JobId, Time};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 /// Jobs of several kinds, some of which run.
@@ -74,7 +75,23 @@ fn is_whole(live: &Live) {
     let _ = (live.nodes(), live.tenants(&who), live.usage(&who), live.evictions(&who));
     let saved = live.save();
     let again = Live::load(saved.clone()).expect("what was saved can be loaded");
-    assert_eq!(again.save(), saved);
+    assert_eq!(difference("", &saved, &again.save()), None, "loading changed what was saved");
+}
+
+/// The first place where two values differ, and how.
+fn difference(path: &str, one: &Value, other: &Value) -> Option<String> {
+    match (one, other) {
+        (Value::Object(a), Value::Object(b)) => {
+            let keys: BTreeSet<_> = a.keys().chain(b.keys()).collect();
+            keys.into_iter().find_map(|key| {
+                let (a, b) = (a.get(key).unwrap_or(&Value::Null), b.get(key).unwrap_or(&Value::Null));
+                difference(&format!("{path}/{key}"), a, b)
+            })
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => (0..a.len())
+            .find_map(|place| difference(&format!("{path}/{place}"), &a[place], &b[place])),
+        _ => (one != other).then(|| format!("{path}: {one} became {other}")),
+    }
 }
 
 /// What is asked: the first line says what kind of body, and for some whom or what it is about.

@@ -18,7 +18,7 @@ mod walk;
 pub use parts::{Cadence, Fit, Parts, Preempt};
 
 use crate::rules::{Crossing, RoundClock, Ties};
-use crate::state::Job;
+use crate::state::{Job, Phase};
 use crate::traits::{Key, Line, Note, Policy};
 use crate::view::View;
 use heeler_model::{JobId, ModelId, Plan, Span, TenantId, Time};
@@ -93,9 +93,13 @@ impl Pipeline {
         }
     }
 
-    /// Put a job where it belongs now.
+    /// Put a job where it belongs now. One that is held may still be named by an order that noted
+    /// it before; it belongs nowhere.
     fn seat(&mut self, id: JobId, view: &View) {
         let Some(job) = view.jobs().get(id) else { return };
+        if job.phase == Phase::Blocked {
+            return;
+        }
         let line = self.parts.order.line(job, view);
         self.seat_at(job, line, view);
         let bend = self.parts.order.bends(job, view);
@@ -317,6 +321,8 @@ impl Policy for Pipeline {
             "predict": self.parts.predict.as_ref().map(|predict| predict.save()),
             "previous": self.previous,
             "next_round": self.next_round,
+            "stirred": self.stirred,
+            "round_over": self.round_over,
         })
     }
 
@@ -334,13 +340,15 @@ impl Policy for Pipeline {
         let ids: Vec<JobId> = view.jobs().iter().map(|job| job.id).collect();
         for id in ids {
             let job = view.job(id);
-            if job.is_placed() || job.phase == crate::state::Phase::Waiting {
+            if job.is_placed() || job.phase == Phase::Waiting {
                 self.seat(id, view);
                 self.expect_end(id, view);
                 self.lease_of(id, view, job.is_placed());
             }
         }
-        self.stirred = true;
+        // What was saved before this was noted is decided on at once.
+        self.stirred = saved["stirred"].as_bool().unwrap_or(true);
+        self.round_over = saved["round_over"].as_bool().unwrap_or(false);
         Ok(())
     }
 

@@ -98,4 +98,3 @@ async fn piece(
 pub(crate) fn remark(text: &str) {
     eprintln!("heeler: {text}");
 }
-

@@ -80,8 +80,7 @@ fn keys() -> mpsc::Receiver<Vec<u8>> {
 
 async fn attach(client: &Client, job: u32, typed: &mut mpsc::Receiver<Vec<u8>>) -> Result<()> {
     let size = window();
-    let path =
-        format!("/v1/jobs/{job}/attach?rows={}&columns={}", size.rows, size.columns);
+    let path = format!("/v1/jobs/{job}/attach?rows={}&columns={}", size.rows, size.columns);
     let stream = client.upgrade(&path).await?;
     let (mut from, mut to) = tokio::io::split(stream);
     let mut sizes = signal(SignalKind::window_change())?;
@@ -98,11 +97,15 @@ async fn attach(client: &Client, job: u32, typed: &mut mpsc::Receiver<Vec<u8>>) 
                 }
             },
             keys = typed.recv() => match keys {
-                // A terminal that went away while this was typed will say so when it is read.
-                Some(keys) => _ = to.write_all(&frame(&keys)).await,
+                Some(keys) => send(&mut to, &frame(&keys)).await,
                 None => return Ok(()),
             },
-            _ = sizes.recv() => _ = to.write_all(&resized(window())).await,
+            _ = sizes.recv() => send(&mut to, &resized(window())).await,
         }
     }
+}
+
+/// A terminal that went away in the meantime says so when it is read.
+async fn send(to: &mut (impl AsyncWriteExt + Unpin), bytes: &[u8]) {
+    let _ = to.write_all(bytes).await;
 }

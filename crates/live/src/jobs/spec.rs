@@ -9,11 +9,24 @@ use heeler_model::{
 impl Live {
     /// A job as the engine knows it.
     pub(crate) fn spec_of(&mut self, submission: &Submission, tenant: TenantId) -> JobSpec {
+        let model = self.model_of(submission.model.as_deref());
+        self.spec_with(submission, tenant, model)
+    }
+
+    /// A checked submission as the engine would know it if it were handed in.
+    pub fn imagined(&self, submission: &Submission) -> JobSpec {
+        let tenant = submission.tenant.as_deref().and_then(|name| self.people.find(name));
+        let model = submission.model.as_ref().and_then(|name| self.model_numbers.get(name));
+        let model = ModelId(model.copied().unwrap_or(0));
+        self.spec_with(submission, tenant.unwrap_or_default(), model)
+    }
+
+    fn spec_with(&self, submission: &Submission, tenant: TenantId, model: ModelId) -> JobSpec {
         let mut spec = JobSpec::new(self.demand_of(submission));
         let best_effort = submission.class == Class::BestEffort;
         spec.tenant = if best_effort { self.people.best_effort(tenant) } else { tenant };
         spec.priority = priority(submission.class, submission.priority);
-        spec.model = self.model_of(submission.model.as_deref());
+        spec.model = model;
         let declared = submission.expected_s.or(submission.time_limit_s);
         spec.declared = declared.map(Span::from_secs);
         if let Some(deadline) = submission.deadline {

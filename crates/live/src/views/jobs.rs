@@ -34,6 +34,8 @@ pub struct Filter {
     pub user: Option<String>,
     /// Of this tenant.
     pub tenant: Option<String>,
+    /// Only those that come after this one in the list.
+    pub after: Option<u32>,
     /// Not more than so many.
     pub limit: Option<usize>,
 }
@@ -66,7 +68,11 @@ impl Live {
         let user = filter.user.as_ref().is_none_or(|user| *user == job.user);
         let name = self.people.name(job.tenant);
         let tenant = filter.tenant.as_ref().is_none_or(|tenant| *tenant == name);
-        state && user && tenant && self.may_see(who, job)
+        let after = filter.after.is_none_or(|after| match filter.which {
+            Which::Over => job.id < after,
+            Which::Unfinished | Which::All => job.id > after,
+        });
+        after && state && user && tenant && self.may_see(who, job)
     }
 
     /// One job, with its stretches and what was handed in.

@@ -2,8 +2,10 @@
 
 mod jobs;
 mod others;
+mod outlook;
 mod reasons;
 mod select;
 
 pub use jobs::{Filter, Which};
+pub use outlook::Outlook;
 pub(crate) use reasons::placement_text;

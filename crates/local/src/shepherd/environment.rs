@@ -12,7 +12,16 @@ pub(super) type Variables = BTreeMap<String, String>;
 
 /// What is taken over from the shepherd's own environment for jobs of its own user.
 const INHERITED: [&str; 11] = [
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR", "TERM",
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "TMPDIR",
+    "TERM",
     "LD_LIBRARY_PATH",
 ];
 /// Where programs are for somebody whose own path is not known.
@@ -93,9 +102,11 @@ pub(super) fn common(
     let launch = &brief.launch;
     let mut all = Variables::new();
     match person {
-        None => all.extend(INHERITED.iter().filter_map(|name| {
-            std::env::var(name).ok().map(|value| ((*name).to_owned(), value))
-        })),
+        None => {
+            all.extend(INHERITED.iter().filter_map(|name| {
+                std::env::var(name).ok().map(|value| ((*name).to_owned(), value))
+            }))
+        }
         Some(person) => {
             for (name, value) in [
                 ("PATH", USUAL_PATH),

@@ -2,9 +2,7 @@
 
 use super::environment::Person;
 use heeler_backend::Identity;
-use nix::unistd::{
-    Gid, Uid, User, getegid, geteuid, getgrouplist, setegid, seteuid, setgroups,
-};
+use nix::unistd::{Gid, Uid, User, getegid, geteuid, getgrouplist, setegid, seteuid, setgroups};
 use std::ffi::CString;
 use std::io;
 

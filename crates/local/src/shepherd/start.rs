@@ -4,7 +4,7 @@ use super::environment::{self, Person, Rank};
 use super::log::{Log, Viewers, follow};
 use super::person;
 use super::terminal::Terminal;
-use crate::folder::{Attempt, State, make_folder};
+use crate::folder::{Attempt, State};
 use crate::wire::Brief;
 use heeler_backend::Resume;
 use heeler_sys::birth::{Birth, arrange};
@@ -15,30 +15,29 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, channel};
 
-/// A job that was started.
+/// What a job that was started prints to.
 pub(super) struct Started {
-    /// Its processes, in the order of ranks.
-    pub(super) pids: Vec<i32>,
-    /// What writes down what it prints; ends when nobody can print any more.
-    pub(super) log: Option<JoinHandle<()>>,
+    /// Closed when nobody can print any more and all of it is written down.
+    pub(super) log: Option<Receiver<()>>,
     /// Its terminal.
     pub(super) terminal: Option<Terminal>,
 }
 
-/// Start a job, or say why that cannot be. What was started before it failed has its number in
-/// `pids`, to be killed.
+/// Start a job in its attempt's folder, with its shepherd's socket, or say why that cannot be.
+/// What was started before it failed has its number in `pids`, to be killed.
 pub(super) fn start(
     brief: &Brief,
-    attempt: &Attempt,
+    folders: (&Attempt, &Path),
     person: Option<&Person>,
     viewers: &Viewers,
     pids: &mut Vec<i32>,
 ) -> Result<Started, String> {
+    let (attempt, socket) = folders;
     let launch = &brief.launch;
     let folder = if launch.dir.is_empty() { "/" } else { &launch.dir };
     // Done by the whole shepherd, with the job's rights: processes begin where it stands.
@@ -48,7 +47,7 @@ pub(super) fn start(
     let program = program(brief, attempt, person).map_err(|error| format!("script: {error}"))?;
     let mut outlet = outlet(brief, attempt, person)?;
     let port = free_port().map_err(|error| format!("no free port: {error}"))?;
-    let common = environment::common(brief, person, &attempt.sock(), port);
+    let common = environment::common(brief, person, socket, port);
     for rank in environment::ranks(launch.ranks, &brief.parts) {
         let mut command = Command::new(&program[0]);
         command.args(&program[1..]).env_clear().envs(&common);
@@ -56,10 +55,9 @@ pub(super) fn start(
         outlet.connect(&mut command).map_err(|error| format!("output: {error}"))?;
         pids.push(spawn(&mut command, &rank, person, launch.terminal)?);
     }
-    let started = outlet.follow(brief, attempt, viewers)?;
     // The shepherd must not keep the job's folder from being unmounted.
     let _ = std::env::set_current_dir("/");
-    Ok(Started { pids: pids.clone(), ..started })
+    outlet.follow(brief, attempt, viewers)
 }
 
 fn spawn(
@@ -76,12 +74,7 @@ fn spawn(
     let terminal = terminal && rank.rank == 0;
     arrange(command, Birth { session: true, terminal, orphaned: Some(Signal::SIGKILL) });
     let program = command.get_program().to_string_lossy().into_owned();
-    let child = command.spawn().map_err(|error| match error.raw_os_error() {
-        Some(nix::libc::ENOEXEC) => {
-            format!("{program}: its first line names no interpreter; begin it with #!/bin/sh")
-        }
-        _ => format!("{program}: {error}"),
-    })?;
+    let child = command.spawn().map_err(|error| format!("{program}: {error}"))?;
     Ok(child.id() as i32)
 }
 
@@ -91,14 +84,12 @@ fn own_folder(brief: &Brief, person: Option<&Person>) -> io::Result<()> {
     if brief.launch.env.contains_key("HEELER_CHECKPOINT_DIR") || path.is_dir() {
         return Ok(());
     }
-    make_folder(&path)?;
-    give(&path, person, 0o700)
+    fs::DirBuilder::new().mode(0o700).create(&path)?;
+    give(&path, person)
 }
 
 /// Let a file of ours belong to whom the job runs as.
-pub(super) fn give(path: &Path, person: Option<&Person>, mode: u32) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+pub(super) fn give(path: &Path, person: Option<&Person>) -> io::Result<()> {
     if let Some(person) = person {
         chown(path, Some(Uid::from_raw(person.uid)), Some(Gid::from_raw(person.gid)))?;
     }
@@ -122,7 +113,7 @@ fn program(
     let mut file = options.write(true).create(true).truncate(true).mode(0o700).open(&path)?;
     file.write_all(text.as_bytes())?;
     drop(file);
-    give(&path, person, 0o700)?;
+    give(&path, person)?;
     Ok(std::iter::once(path.into()).chain(words).collect())
 }
 
@@ -177,7 +168,9 @@ impl Outlet {
             Outlet::Pipe(_, writer) => {
                 (Stdio::null(), writer.try_clone()?.into(), writer.try_clone()?.into())
             }
-            Outlet::Own(file) => (Stdio::null(), file.try_clone()?.into(), file.try_clone()?.into()),
+            Outlet::Own(file) => {
+                (Stdio::null(), file.try_clone()?.into(), file.try_clone()?.into())
+            }
             Outlet::Terminal(_, inside) => {
                 let copy = || inside.try_clone().map(Stdio::from);
                 (copy()?, copy()?, copy()?)
@@ -195,7 +188,7 @@ impl Outlet {
     ) -> Result<Started, String> {
         let (from, terminal): (Box<dyn io::Read + Send>, _) = match self {
             Outlet::Own(_) => {
-                return Ok(Started { pids: Vec::new(), log: None, terminal: None });
+                return Ok(Started { log: None, terminal: None });
             }
             Outlet::Pipe(reader, _) => (Box::new(reader), None),
             Outlet::Terminal(terminal, _) => {
@@ -206,8 +199,12 @@ impl Outlet {
         let log = Log::open(&attempt.0, brief.log_bytes, brief.log_files)
             .map_err(|error| format!("{}: {error}", attempt.log().display()))?;
         let viewers = Viewers::clone(viewers);
-        let thread = std::thread::Builder::new().spawn(move || follow(from, log, &viewers));
-        let thread = thread.map_err(|error| format!("thread: {error}"))?;
-        Ok(Started { pids: Vec::new(), log: Some(thread), terminal })
+        let (written, closed) = channel();
+        let thread = std::thread::Builder::new().spawn(move || {
+            let _written = written;
+            follow(from, log, &viewers);
+        });
+        thread.map_err(|error| format!("thread: {error}"))?;
+        Ok(Started { log: Some(closed), terminal })
     }
 }

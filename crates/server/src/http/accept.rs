@@ -3,7 +3,7 @@
 
 use super::guard::{Door, local_door};
 use super::limit::{Counts, Key};
-use super::{Web, router, tls};
+use super::{Web, router, stopped, tls};
 use crate::settings::{Limits, ServeError, Settings, Tcp};
 use axum::Router;
 use axum::body::Body;
@@ -120,14 +120,17 @@ impl Listening {
         let doors = async {
             match tcp {
                 Some((listener, tls)) => {
-                    tokio::join!(all.clone().accept_unix(unix), all.clone().accept_tcp(listener, tls));
+                    tokio::join!(
+                        all.clone().accept_unix(unix),
+                        all.clone().accept_tcp(listener, tls)
+                    );
                 }
                 None => all.clone().accept_unix(unix).await,
             }
         };
         tokio::select! {
             () = doors => {}
-            _ = stop.wait_for(|stopping| *stopping) => {}
+            () = stopped(&mut stop) => {}
         }
         let most = u32::try_from(all.limits.connections).unwrap_or(u32::MAX);
         // Whoever is still there after that is cut off.
@@ -228,7 +231,7 @@ impl All {
         let mut stop = self.stop.clone();
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,
-            _ = stop.wait_for(|stopping| *stopping) => {
+            () = stopped(&mut stop) => {
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }

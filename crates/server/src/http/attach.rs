@@ -1,9 +1,9 @@
 //! Terminals: a connection that becomes a pipe to a running job's terminal.
 
-use super::Web;
 use super::guard::Caller;
 use super::param::{Asked, At, one};
 use super::problem::{Answered, internal};
+use super::{Web, stopped};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -71,7 +71,7 @@ pub(super) async fn attach(
         tokio::select! {
             // Either end may go at any time; that is how terminals are left.
             _ = tokio::io::copy_bidirectional(&mut upgraded, &mut terminal) => {}
-            _ = stop.wait_for(|stopping| *stopping) => {}
+            () = stopped(&mut stop) => {}
         }
     });
     let response = Response::builder()
@@ -89,7 +89,8 @@ fn may_type(live: &Live, who: &Who, job: &str) -> Result<u32, Problem> {
     if own || who.role >= Role::Operator {
         return Ok(job.id);
     }
-    let message = format!("job {} is {}'s; only they and operators may type into it", job.id, job.user);
+    let message =
+        format!("job {} is {}'s; only they and operators may type into it", job.id, job.user);
     Err(Problem::new(Code::Forbidden, message))
 }
 
@@ -104,7 +105,9 @@ async fn terminal(web: &Web, job: u32, window: Window) -> Answered<UnixStream> {
     let stream = opened.and_then(UnixStream::from_std);
     stream.map_err(|error| {
         let message = format!("job {job} has no terminal now: {error}");
-        Problem::new(Code::Conflict, message).hint("only running jobs of `heeler run --pty` do").into()
+        Problem::new(Code::Conflict, message)
+            .hint("only running jobs of `heeler run --pty` do")
+            .into()
     })
 }
 

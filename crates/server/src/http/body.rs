@@ -92,7 +92,8 @@ async fn read<T: DeserializeOwned + Send + 'static>(bytes: Bytes) -> Result<T, R
         return parse(&bytes).map_err(Refusal);
     }
     let parsed = tokio::task::spawn_blocking(move || parse(&bytes)).await;
-    parsed.unwrap_or_else(|_| Err(super::problem::internal("reading the body failed")))
+    parsed
+        .unwrap_or_else(|_| Err(super::problem::internal("reading the body failed")))
         .map_err(Refusal)
 }
 
@@ -108,21 +109,10 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     Ok(value)
 }
 
-/// An answer in JSON.
-pub(crate) struct Told<T>(pub(crate) T);
-
-impl<T: Serialize> IntoResponse for Told<T> {
-    fn into_response(self) -> Response {
-        told(StatusCode::OK, &self.0)
-    }
-}
-
 /// An answer in JSON, with its status.
 pub(crate) fn told(status: StatusCode, value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
-        Ok(bytes) => {
-            (status, [(header::CONTENT_TYPE, "application/json")], bytes).into_response()
-        }
+        Ok(bytes) => (status, [(header::CONTENT_TYPE, "application/json")], bytes).into_response(),
         Err(error) => Refusal(super::problem::internal(error.to_string())).into_response(),
     }
 }

@@ -1,9 +1,9 @@
 //! What every request passes: who asks, whether too often, what is written to the log, and what
 //! becomes of a handler that fails.
 
+use super::Web;
 use super::limit::Key;
 use super::problem::{Refusal, internal};
-use super::Web;
 use crate::handle::Asker;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
@@ -124,7 +124,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_an_error() {
-        let caught = Caught(Box::pin(async { if true { panic!("oh {}", 1) } })).await;
+        let caught = Caught(Box::pin(async {
+            if true {
+                panic!("oh {}", 1)
+            }
+        }))
+        .await;
         assert_eq!(caught, Err("oh 1".into()));
         assert_eq!(Caught(Box::pin(async { 7 })).await, Ok(7));
     }

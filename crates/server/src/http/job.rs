@@ -9,20 +9,35 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use heeler_api::{Code, JobState, JobView, Problem, Submission, Submitted};
-use heeler_live::{Act, Ask, Done, Filter};
+use heeler_live::{Act, Ask, Done, Filter, Which};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, SchemaType, Type};
+use utoipa::openapi::{Ref, RefOr, Schema};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 /// One job, or several that are taken up together or not at all.
-#[derive(Serialize, ToSchema)]
-#[serde(untagged)]
 pub(super) enum Handed {
     /// One.
     One(Box<Submission>),
     /// Several.
-    Many(#[schema(min_items = 1, max_items = 1000)] Vec<Submission>),
+    Many(Vec<Submission>),
+}
+
+impl PartialSchema for Handed {
+    fn schema() -> RefOr<Schema> {
+        let one = Ref::from_schema_name(Submission::name());
+        let many = ArrayBuilder::new().items(one.clone()).min_items(Some(1)).max_items(Some(1000));
+        OneOfBuilder::new().item(one).item(many).into()
+    }
+}
+
+impl ToSchema for Handed {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((Submission::name().into_owned(), Submission::schema()));
+        Submission::schemas(schemas);
+    }
 }
 
 impl<'de> Deserialize<'de> for Handed {
@@ -96,27 +111,22 @@ pub(super) struct Wanted {
     /// Whose quota they use.
     #[param(max_length = 128)]
     tenant: Option<String>,
-    /// Only jobs with larger numbers: the last of the page before.
+    /// Only jobs that come after this one in the list: the last of the page before.
     after: Option<u32>,
     /// At most so many.
     #[param(minimum = 1, maximum = 10000)]
     limit: Option<u32>,
 }
 
-/// The end of a list.
-struct Page {
-    limit: usize,
-}
-
 impl Wanted {
-    fn page(&self, web: &Web) -> Result<Page, Problem> {
+    fn limit(&self, web: &Web) -> Result<usize, Problem> {
         let most = web.limits.page;
         let limit = self.limit.map_or(web.limits.usual_page, |limit| limit as usize);
         if limit == 0 || limit > most {
             let message = format!("a page has from 1 to {most} entries, not {limit}");
             return Err(Problem::new(Code::Invalid, message).at("limit"));
         }
-        Ok(Page { limit })
+        Ok(limit)
     }
 
     fn states(&self) -> Result<Vec<JobState>, Problem> {
@@ -149,16 +159,8 @@ const ACTIVE: [JobState; 6] = [
     JobState::Suspended,
 ];
 
-/// States of jobs that are over.
-const OVER: [JobState; 5] = [
-    JobState::Completed,
-    JobState::Failed,
-    JobState::Cancelled,
-    JobState::Timeout,
-    JobState::Stopped,
-];
-
-/// List jobs that the asker may know of, by number.
+/// List jobs that the asker may know of, by number; those that are not over, unless states or
+/// numbers are named.
 #[utoipa::path(
     get, path = "/v1/jobs", tag = "jobs", params(Wanted),
     responses((status = 200, body = Vec<JobView>, description = "The jobs")),
@@ -168,10 +170,10 @@ pub(super) async fn list(
     caller: Caller,
     Asked(wanted): Asked<Wanted>,
 ) -> Answered<Response> {
-    listed(web, caller, wanted, &[]).await
+    listed(web, caller, wanted, Which::Unfinished).await
 }
 
-/// List jobs that are over.
+/// List jobs that are over, latest number first.
 #[utoipa::path(
     get, path = "/v1/history", tag = "jobs", params(Wanted),
     responses((status = 200, body = Vec<JobView>, description = "The jobs")),
@@ -181,31 +183,26 @@ pub(super) async fn history(
     caller: Caller,
     Asked(wanted): Asked<Wanted>,
 ) -> Answered<Response> {
-    listed(web, caller, wanted, &OVER).await
+    listed(web, caller, wanted, Which::Over).await
 }
 
-async fn listed(
-    web: Web,
-    caller: Caller,
-    wanted: Wanted,
-    usual: &[JobState],
-) -> Answered<Response> {
-    let page = wanted.page(&web)?;
-    let mut states = wanted.states()?;
-    if states.is_empty() {
-        states.extend(usual);
-    }
-    let chosen = wanted.ids.as_deref().map(selection).transpose()?;
+async fn listed(web: Web, caller: Caller, wanted: Wanted, usual: Which) -> Answered<Response> {
+    let limit = wanted.limit(&web)?;
+    let states = wanted.states()?;
+    let over = states.iter().filter(|state| state.is_over()).count();
+    let which = match states.len() {
+        0 => usual,
+        all if over == all => Which::Over,
+        _ if over == 0 => Which::Unfinished,
+        _ => Which::All,
+    };
+    let jobs = wanted.ids.as_deref().map(selection).transpose()?;
     web.read(caller, move |live, who| {
-        let ids = chosen.map(|chosen| live.select(who, &chosen)).transpose()?;
-        let filter = Filter {
-            ids,
-            states,
-            user: wanted.user,
-            tenant: wanted.tenant,
-            after: wanted.after,
-            limit: Some(page.limit),
-        };
+        if let Some(jobs) = &jobs {
+            live.select(who, jobs)?;
+        }
+        let (user, tenant, after) = (wanted.user, wanted.tenant, wanted.after);
+        let filter = Filter { which, jobs, states, user, tenant, after, limit: Some(limit) };
         Ok(live.jobs(who, &filter))
     })
     .await
@@ -284,19 +281,27 @@ async fn acted(web: Web, caller: Caller, job: &str, act: Act) -> Answered<Respon
 }
 
 /// A signal by number or by name.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub(super) enum SignalName {
-    /// Its number.
-    Number(#[schema(minimum = 1, maximum = 64)] i32),
-    /// Its name, with or without `SIG`.
-    Name(#[schema(max_length = 16)] String),
+enum SignalName {
+    Number(i32),
+    Name(String),
+}
+
+fn signal_schema() -> Schema {
+    let whole = SchemaType::Type(Type::Integer);
+    let number = ObjectBuilder::new().schema_type(whole).minimum(Some(1)).maximum(Some(64));
+    let text = SchemaType::Type(Type::String);
+    let name = ObjectBuilder::new().schema_type(text).pattern(Some("^(SIG)?[A-Z]{2,8}[12]?$"));
+    OneOfBuilder::new().item(number).item(name).build().into()
 }
 
 /// Something with a value.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OfSignal {
+    /// Its number, or its name with or without `SIG`.
+    #[schema(schema_with = signal_schema)]
     value: SignalName,
 }
 
@@ -319,11 +324,7 @@ pub(super) async fn signal(
 fn number_of(signal: &SignalName) -> Result<i32, Problem> {
     let known = match signal {
         SignalName::Number(number) => (1..=64).contains(number).then_some(*number),
-        SignalName::Name(name) => {
-            let name = name.to_ascii_uppercase();
-            let whole = if name.starts_with("SIG") { name } else { format!("SIG{name}") };
-            whole.parse::<nix::sys::signal::Signal>().ok().map(|signal| signal as i32)
-        }
+        SignalName::Name(name) => heeler_live::signal_number(name),
     };
     known.ok_or_else(|| {
         Problem::new(Code::Invalid, format!("{signal:?} is no signal")).at("value").hint("try TERM")

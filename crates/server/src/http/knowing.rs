@@ -47,7 +47,7 @@ pub(super) async fn why(
     caller: Caller,
     At(job): At<String>,
 ) -> Answered<Response> {
-    think(web, caller, move |live, who| Ok(ask_about::why(live, one(live, who, &job)?))).await
+    think(web, caller, move |live, who| ask_about::why(live, who, one(live, who, &job)?)).await
 }
 
 /// When a job will most likely start.

@@ -18,7 +18,7 @@ mod problem;
 mod stream;
 mod tls;
 
-pub(crate) use accept::{Listening, listen};
+pub(crate) use accept::{check, listen};
 
 use crate::handle::{Asker, Handle};
 use crate::settings::{Limits, Settings};
@@ -34,7 +34,6 @@ use problem::{Answered, Refusal, internal};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::ops::Deref;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use tokio::sync::{Semaphore, watch};
 use utoipa_axum::router::OpenApiRouter;
@@ -48,7 +47,6 @@ pub(crate) struct Web(Arc<Shared>);
 pub(crate) struct Shared {
     pub(crate) handle: Handle,
     pub(crate) limits: Limits,
-    pub(crate) state: PathBuf,
     /// Room for large bodies.
     large_bodies: Semaphore,
     /// Room for questions that take long.
@@ -75,7 +73,6 @@ impl Web {
         let limits = settings.limits.clone();
         Web(Arc::new(Shared {
             handle,
-            state: settings.state.clone(),
             large_bodies: Semaphore::new(16),
             heavy: Semaphore::new(2),
             streams: Arc::new(Semaphore::new(limits.streams)),
@@ -162,8 +159,27 @@ impl Web {
     }
 }
 
+/// Wait until the server ends.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    // If nobody can say so any more, it has.
+    let _ = stop.wait_for(|stopping| *stopping).await;
+}
+
 /// Everything that is served.
 pub(crate) fn router(web: &Web) -> Router {
+    let (router, document) = described();
+    let text: Arc<str> = serde_json::to_string(&document).unwrap_or_default().into();
+    let served = move || std::future::ready(document::served(&text));
+    router
+        .route("/v1/openapi.json", axum::routing::get(served))
+        .fallback(nowhere)
+        .method_not_allowed_fallback(not_so)
+        .with_state(web.clone())
+        .layer(axum::middleware::from_fn_with_state(web.clone(), guard::guard))
+}
+
+/// Everything that is served, and the document that says so.
+fn described() -> (Router<Web>, utoipa::openapi::OpenApi) {
     let (router, mut document) = OpenApiRouter::with_openapi(document::start())
         .routes(routes!(job::submit, job::list))
         .routes(routes!(job::show))
@@ -197,19 +213,12 @@ pub(crate) fn router(web: &Web) -> Router {
         .routes(routes!(health::readyz))
         .split_for_parts();
     document::finish(&mut document);
-    let text: Arc<str> = serde_json::to_string(&document).unwrap_or_default().into();
-    let served = move || std::future::ready(document::served(&text));
-    router
-        .route("/v1/openapi.json", axum::routing::get(served))
-        .fallback(nowhere)
-        .method_not_allowed_fallback(not_so)
-        .with_state(web.clone())
-        .layer(axum::middleware::from_fn_with_state(web.clone(), guard::guard))
+    (router, document)
 }
 
 /// The OpenAPI document of everything that is served.
 pub fn openapi() -> String {
-    document::text()
+    serde_json::to_string_pretty(&described().1).unwrap_or_default()
 }
 
 async fn nowhere(request: Request) -> Refusal {

@@ -5,6 +5,7 @@ use super::body::{Given, Perhaps, told};
 use super::guard::Caller;
 use super::param::At;
 use super::problem::Answered;
+use crate::metrics::name;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -139,7 +140,7 @@ pub(super) async fn server(State(web): State<Web>, caller: Caller) -> Answered<R
             version: env!("CARGO_PKG_VERSION").into(),
             started: board.started,
             recipe: live.recipe().name,
-            jobs: live.counts(),
+            jobs: live.count().into_iter().map(|(state, jobs)| (name(state), jobs)).collect(),
             gpus: live.inventory().cluster.gpus(),
             used_milli: live.used_milli(),
             records: board.records.load(Ordering::Relaxed),

@@ -21,8 +21,7 @@ pub(crate) fn acceptor(chain: &Path, key: &Path) -> Result<TlsAcceptor, ServeErr
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map(rustls::ConfigBuilder::with_no_client_auth)
-        .and_then(|config| config.with_single_cert(certificates, private))
+        .and_then(|config| config.with_no_client_auth().with_single_cert(certificates, private))
         .map_err(|error| wrong(key, format!("certificate and key do not go together: {error}")))?;
     Ok(TlsAcceptor::from(Arc::new(config)))
 }

@@ -1,0 +1,124 @@
+//! Questions about what is to come: what they need is copied from the live state in a moment, and
+//! they are answered when the loop waits no more.
+
+use crate::board::Board;
+use crate::foresee::{self, Elsewise, Hint, Names, Newcomer, Past, Ran, Scene};
+use heeler_api::{Forecast, Problem, RecipeChange, Submission, WhatIf, WhatIfAnswer, Who, Why};
+use heeler_live::{Live, Outlook};
+use heeler_model::{JobId, Time};
+use heeler_sim::Before;
+use heeler_sim::world::Costs;
+
+/// Jobs that are over whose run times are looked at.
+const PAST_RUNS: usize = 2_000;
+
+/// A question that can be answered without the live state.
+pub(crate) type Question<T> = Box<dyn FnOnce(&Board) -> Result<T, Problem> + Send>;
+
+/// Why a job waits.
+pub(crate) fn why(live: &Live, who: &Who, job: u32) -> Result<Question<Why>, Problem> {
+    let (engine, epoch) = (live.engine().fork(), live.epoch());
+    let state = crate::metrics::name(live.job(who, job)?.state);
+    Ok(Box::new(move |_| {
+        let names = Names::of(&engine, epoch);
+        Ok(Why { state, ..foresee::why(&engine, &names, epoch, JobId(job)) })
+    }))
+}
+
+/// When a job will start.
+pub(crate) fn when(live: &Live, job: u32) -> Question<Forecast> {
+    let (scene, known) = (scene(live), Known::of(live));
+    Box::new(move |board| {
+        let mut forecast = foresee::when(&known.add_to(scene), JobId(job));
+        board.estimates().give(&mut forecast);
+        Ok(forecast)
+    })
+}
+
+/// When a job would start that is not handed in.
+pub(crate) fn test_only(
+    live: &Live,
+    who: &Who,
+    job: Submission,
+    at: Time,
+) -> Result<Question<Forecast>, Problem> {
+    let newcomer = newcomer(live, who, job, at)?;
+    let (scene, known) = (scene(live), Known::of(live));
+    Ok(Box::new(move |board| {
+        let mut forecast = foresee::test_only(&known.add_to(scene), &newcomer);
+        board.estimates().give(&mut forecast);
+        Ok(forecast)
+    }))
+}
+
+/// What would come if things were otherwise.
+pub(crate) fn what_if(
+    live: &Live,
+    who: &Who,
+    asked: WhatIf,
+    at: Time,
+) -> Result<Question<WhatIfAnswer>, Problem> {
+    let job = asked.job.clone();
+    let newcomer = job.map(|job| newcomer(live, who, job, at)).transpose()?;
+    let policy = match &asked.recipe {
+        Some(name) => {
+            let knobs = asked.knobs.clone();
+            Some(live.policy_of(&RecipeChange { name: Some(name.clone()), card: None, knobs })?)
+        }
+        None => None,
+    };
+    let elsewise = Elsewise { asked, policy, in_charge: live.policy(), newcomer };
+    let (scene, known) = (scene(live), Known::of(live));
+    Ok(Box::new(move |_| foresee::whatif(&known.add_to(scene), elsewise)))
+}
+
+fn newcomer(live: &Live, who: &Who, job: Submission, at: Time) -> Result<Newcomer, Problem> {
+    let job = live.check_submission(who, job, at)?;
+    let spec = live.imagined(&job);
+    Ok(Newcomer { spec, hint: hint(Outlook::of(&who.user, &job)) })
+}
+
+/// The part that has to be copied while the loop waits.
+fn scene(live: &Live) -> Scene {
+    Scene { seed: live.digest(), ..Scene::of(live.engine(), live.epoch()) }
+}
+
+/// What is known of jobs, as it was copied.
+struct Known {
+    now: Vec<Outlook>,
+    past: Vec<Outlook>,
+}
+
+impl Known {
+    fn of(live: &Live) -> Known {
+        Known { now: live.outlooks(), past: live.past_runs(PAST_RUNS) }
+    }
+
+    fn add_to(self, mut scene: Scene) -> Scene {
+        scene.hints = self.now.into_iter().map(|known| (known.job, hint(known))).collect();
+        scene.past = Past::of(self.past.into_iter().map(|known| Ran {
+            alike: known.alike,
+            owner: known.owner,
+            ran: known.ran,
+            expected: known.expected,
+            limit: known.limit,
+        }));
+        scene.costs = Costs::default();
+        scene
+    }
+}
+
+fn hint(known: Outlook) -> Hint {
+    let Outlook { begins, ends, until, line, .. } = known;
+    let before = Before { begins, ends, until, line };
+    Hint {
+        alike: known.alike,
+        owner: known.owner,
+        expected: known.expected,
+        limit: known.limit,
+        ran: known.ran,
+        left: known.left,
+        before: known.waits.then_some(before),
+        line,
+    }
+}
