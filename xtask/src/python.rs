@@ -15,7 +15,8 @@ pub(crate) fn run(root: &Path, program: &str, tally: &mut Tally) -> Result<bool>
     }
     let mut command = Command::new(program);
     command.args(["-m", "unittest", "discover", "-s", "python/tests"]).current_dir(root);
-    let mut child = command.stderr(Stdio::piped()).spawn().context("Python could not be started")?;
+    let mut child =
+        command.stderr(Stdio::piped()).spawn().context("Python could not be started")?;
     let told = BufReader::new(child.stderr.take().expect("stderr is piped"));
     let mut seen = Seen::default();
     for line in told.split(b'\n') {
@@ -78,7 +79,8 @@ mod tests {
     #[test]
     fn lines_of_unittest_are_read() {
         let mut seen = Seen::default();
-        for line in ["..F.s", "Ran 75 tests in 18.347s", "FAILED (failures=1, errors=2, skipped=6)"] {
+        for line in ["..F.s", "Ran 75 tests in 18.347s", "FAILED (failures=1, errors=2, skipped=6)"]
+        {
             seen.take(line);
         }
         assert_eq!(seen, Seen { ran: 75, failed: 3, skipped: 6 });

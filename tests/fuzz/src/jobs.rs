@@ -2,7 +2,9 @@
 
 use crate::text;
 use heeler_api::Selection;
-use heeler_api::read::{Context, Draft, array, depend, script as scripts, size, time, yaml as files};
+use heeler_api::read::{
+    Context, Draft, array, depend, script as scripts, size, time, yaml as files,
+};
 use jiff::Zoned;
 use std::collections::BTreeMap;
 

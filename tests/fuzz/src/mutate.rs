@@ -125,9 +125,8 @@ impl Mutator {
 
     /// Put a word in the place of a run of such bytes.
     fn replace_token(&mut self, data: &mut Vec<u8>, is: impl Fn(u8) -> bool) {
-        let places: Vec<usize> = (0..data.len())
-            .filter(|&at| is(data[at]) && (at == 0 || !is(data[at - 1])))
-            .collect();
+        let places: Vec<usize> =
+            (0..data.len()).filter(|&at| is(data[at]) && (at == 0 || !is(data[at - 1]))).collect();
         if places.is_empty() {
             return;
         }
@@ -138,7 +137,8 @@ impl Mutator {
     }
 
     fn swap_lines(&mut self, data: &mut Vec<u8>) {
-        let mut lines: Vec<Vec<u8>> = data.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+        let mut lines: Vec<Vec<u8>> =
+            data.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
         let (a, b) = (self.below(lines.len()), self.below(lines.len()));
         if self.below(2) == 0 {
             lines.swap(a, b);

@@ -31,7 +31,8 @@ fn run(target: Target, data: &[u8], what: &str) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (target.one)(data))) {
         let shown = String::from_utf8_lossy(data);
         let mut out = std::io::stderr();
-        let told = writeln!(out, "*** {} broke on {what}:\n{shown}\n*** as bytes: {data:?}", target.name);
+        let told =
+            writeln!(out, "*** {} broke on {what}:\n{shown}\n*** as bytes: {data:?}", target.name);
         told.expect("the terminal takes it");
         std::panic::resume_unwind(panic);
     }
