@@ -142,6 +142,9 @@ pub(crate) fn body(data: &[u8]) {
     is_whole(&live);
 }
 
+/// A hundred years after a journal began. Times in it are the server's own, and checksummed.
+const LATEST: Time = Time::from_secs(100 * 366 * 86_400);
+
 /// Records, one a line, as a journal may hold them.
 pub(crate) fn record(data: &[u8]) {
     let Some(text) = text(data) else { return };
@@ -153,7 +156,7 @@ pub(crate) fn record(data: &[u8]) {
     for recipe in 0..RECIPES.len() {
         let mut live = begun(recipe);
         for record in &records {
-            go_on(&mut live, record.at, record.inputs.clone());
+            go_on(&mut live, record.at.min(LATEST), record.inputs.clone());
         }
         is_whole(&live);
     }
@@ -161,7 +164,7 @@ pub(crate) fn record(data: &[u8]) {
 
 /// A line that a running job says to its shepherd, who passes on what it reports.
 pub(crate) fn report(data: &[u8]) {
-    let lines = data.split(|byte| *byte == b'\n').take(20);
+    let lines = data.split(|byte| *byte == b'\n').take(6);
     let said: Vec<Value> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
     for recipe in 0..RECIPES.len() {
         let mut live = begun(recipe);
