@@ -2,7 +2,7 @@
 //! one fails, so that one look shows all there is to do.
 
 use crate::tree::Tree;
-use crate::{cargo, docs, tidy};
+use crate::{cargo, docs, python, tidy};
 use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -20,12 +20,15 @@ pub enum Stage {
     Tidy,
     /// All tests pass.
     Test,
+    /// The Python package's tests pass.
+    Python,
     /// The commands in the documentation do what is shown.
     Docs,
 }
 
 /// All stages, quick ones first.
-pub const STAGES: [Stage; 5] = [Stage::Fmt, Stage::Clippy, Stage::Tidy, Stage::Test, Stage::Docs];
+pub const STAGES: [Stage; 6] =
+    [Stage::Fmt, Stage::Clippy, Stage::Tidy, Stage::Test, Stage::Python, Stage::Docs];
 
 impl Stage {
     /// What it is called on the command line.
@@ -35,6 +38,7 @@ impl Stage {
             Stage::Clippy => "clippy",
             Stage::Tidy => "tidy",
             Stage::Test => "test",
+            Stage::Python => "python",
             Stage::Docs => "docs",
         }
     }
@@ -54,6 +58,7 @@ impl Stage {
                 command.args(["test", "--workspace", "--no-fail-fast"]);
                 count_tests(&mut command, &mut std::io::stdout(), tally)
             }
+            Stage::Python => python::run(root, "python3", tally),
             Stage::Docs => docs::chore(root, &[], false),
         }
     }

@@ -18,8 +18,9 @@ cargo xtask CHORE --help says more.
 ";
 
 const CI_HELP: &str = "\
-Runs everything that has to pass: fmt, clippy, tidy, test, docs.
+Runs everything that has to pass: fmt, clippy, tidy, test, python, docs.
 Needs git and a Rust toolchain; asks rustup for rustfmt and clippy where they are missing.
+Where there is no Python, its stage says so loudly and passes.
 
 Usage: cargo xtask ci [--only STAGE,STAGE…]
 
@@ -137,7 +138,7 @@ mod tests {
         let answer = |line: &str| parse(line).unwrap_err();
         assert_eq!(
             answer("ci --only tests"),
-            "there is no stage `tests`; there are fmt, clippy, tidy, test, docs"
+            "there is no stage `tests`; there are fmt, clippy, tidy, test, python, docs"
         );
         assert_eq!(answer("tody"), "there is no chore `tody`; there are ci, tidy and docs");
         assert!(answer("ci --only ,").starts_with("--only needs at least one stage"));

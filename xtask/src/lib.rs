@@ -4,6 +4,7 @@
 pub mod ci;
 pub mod command_line;
 pub mod docs;
+mod python;
 pub mod scratch;
 pub mod tidy;
 pub mod tree;

@@ -25,6 +25,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("kube", &["model", "backend"]),
     ("slurm", &["model", "backend"]),
     ("heeler", &EVERYTHING),
+    ("fuzz", &["fuzz"]),
     ("xtask", &[]),
 ];
 

@@ -31,7 +31,8 @@ impl Live {
             let steps = report.step.checked_sub(step)? as f64;
             (seconds > 0.0 && steps > 0.0).then(|| steps / seconds)
         });
-        let rate = told.map(|step_s| 1.0 / step_s).or(measured);
+        // A step can be said to take so little that its rate is past all numbers.
+        let rate = told.map(|step_s| 1.0 / step_s).or(measured).filter(|rate| rate.is_finite());
         heard.rate = rate.or(heard.rate.filter(|_| !fresh));
         heard.step = report.step;
         heard.at = Some((now, report.step));

@@ -113,7 +113,8 @@ impl Live {
         let mut rows: BTreeMap<(TenantId, String), Row> = self.accounts.rows.clone();
         for job in self.jobs.placed.iter().filter_map(|job| self.jobs.live(*job)) {
             let now = job.attempt.as_ref().map_or(0, |attempt| held(attempt, self.now));
-            rows.entry((job.tenant, job.user.clone())).or_default().useful += now;
+            let row = rows.entry((job.tenant, job.user.clone())).or_default();
+            row.useful = row.useful.saturating_add(now);
         }
         let seen = rows
             .into_iter()

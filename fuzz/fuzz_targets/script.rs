@@ -1,0 +1,6 @@
+//! Feeds a fuzzer's bytes to the target `script`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    (heeler_fuzz::target("script").expect("a target of that name").one)(data);
+});
