@@ -45,6 +45,8 @@ enum Command {
     Why(Box<commands::why::Why>),
     /// Compare some recipes on a generated cluster: a table, and a report to open in a browser
     Demo(commands::demo::Demo),
+    /// Go through a server's journal again: check every decision, or try another recipe on it
+    Replay(commands::replay::Replay),
     /// Simulate one recipe on a workload
     Sim(commands::sim::Sim),
     /// Simulate recipes × loads × seeds in parallel, with confidence intervals
@@ -94,6 +96,7 @@ fn run(command: Command, matches: &ArgMatches) -> anyhow::Result<ExitCode> {
             command.run(given.is_some_and(commands::why::is_simulated))
         }
         Command::Demo(command) => command.run(),
+        Command::Replay(command) => command.run(),
         Command::Sim(command) => command.run(),
         Command::Compare(command) => command.run(),
         Command::Report(command) => command.run(),

@@ -2,6 +2,7 @@
 //! same run, so that the answer hardly depends on the machine. What each measure means stands in
 //! `docs/reference/speed.md`.
 
+mod asking;
 mod bare;
 mod choose;
 mod clock;
@@ -73,6 +74,8 @@ enum Measure {
     Sia,
     /// The live control plane: handing in, starting, a deep queue of small jobs, asking why.
     Live,
+    /// Why, when and what if with 10,000 jobs waiting.
+    Asking,
 }
 
 impl Measure {
@@ -89,6 +92,7 @@ impl Measure {
             Measure::Shares => shares::measure(scope),
             Measure::Sia => sia::measure(scope),
             Measure::Live => live::measure(scope),
+            Measure::Asking => asking::measure(scope),
         }
     }
 }

@@ -43,10 +43,6 @@ impl Naming for Live {
             kinds.iter(known.len()).map(|kind| known[kind.index()].name.as_str()).collect();
         names.join(" or ")
     }
-
-    fn time(&self, at: Time) -> String {
-        universal_time(self.epoch + at.micros() / heeler_model::SECOND_US)
-    }
 }
 
 impl Live {
