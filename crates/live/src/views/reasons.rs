@@ -4,7 +4,6 @@ use crate::live::Live;
 use heeler_api::ReasonView;
 use heeler_model::{
     Cluster, JobId, KindSet, Naming, Placement, Reason, TenantId, Tier, Time, Words, render,
-    universal_time,
 };
 use std::fmt::Write;
 

@@ -83,8 +83,8 @@ impl Workload {
     }
 
     fn read(file: &Path) -> Result<Workload> {
-        let text = std::fs::read_to_string(file)
-            .with_context(|| format!("reading {}", file.display()))?;
+        let text =
+            std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
         serde_saphyr::from_str(&text).with_context(|| format!("in {}", file.display()))
     }
 
@@ -187,9 +187,8 @@ pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
         std::thread::sleep(Duration::from_millis(10));
     }
     let wall_s = begun.elapsed().as_secs_f64();
-    let completed = handle.look(|live| {
-        live.count().get(&JobState::Completed).copied().unwrap_or(0) as usize
-    });
+    let completed =
+        handle.look(|live| live.count().get(&JobState::Completed).copied().unwrap_or(0) as usize);
     if completed != jobs.len() {
         bail!("{completed} of {} jobs ended well", jobs.len());
     }

@@ -33,7 +33,9 @@ pub(super) fn run() -> Result<()> {
     for number in 1..=4 {
         story.submit(&format!("resnet-{number}"), "vision", 1, 5)?;
     }
-    story.watch_until(|jobs| jobs.iter().filter(|job| job.state == JobState::Running).count() == 4)?;
+    story.watch_until(|jobs| {
+        jobs.iter().filter(|job| job.state == JobState::Running).count() == 4
+    })?;
     story.say("speech wants its own two GPUs, which vision has borrowed")?;
     let wanted = story.submit("whisper", "speech", 2, 4)?;
     let student = story.submit("homework", "students", 1, 2)?;
