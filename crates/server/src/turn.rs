@@ -10,7 +10,7 @@ use heeler_api::{Code, JobState, Problem};
 use heeler_backend::{Backend, Order, Sign};
 use heeler_journal::{Disk, Journal, JournalError};
 use heeler_live::{Ask, Change, Input, Record};
-use heeler_model::Time;
+use heeler_model::{Span, Time};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -22,6 +22,8 @@ use tokio::sync::oneshot;
 const TURN_MESSAGES: usize = 1_024;
 /// Jobs handed in that are taken up at once, about.
 const TURN_JOBS: usize = 4_096;
+/// How late a time that was waited for may be taken up as if it were that time.
+const LATE: Span = Span::from_secs(10);
 /// How long to wait after the journal could not be written.
 const AGAIN: Duration = Duration::from_millis(500);
 
@@ -116,8 +118,17 @@ impl<D: Disk> Turner<D> {
         }
     }
 
+    /// The time of this turn: the one that was waited for, if it has just come. Recipes with rounds
+    /// decide at the very end of a round, and whoever waits for it wakes a little later.
+    fn stamp(&self) -> Time {
+        let now = self.board.clock.now();
+        let latest = self.board.for_loop().now();
+        let just_come = |wake: &Time| latest <= *wake && *wake <= now && now.since(*wake) < LATE;
+        self.wake.filter(just_come).unwrap_or(now).max(latest)
+    }
+
     fn turn(&mut self, taken: Taken) -> Result<(), ServeError> {
-        let at = self.board.clock.now();
+        let at = self.stamp();
         let mut answers = Vec::new();
         let mut inputs = std::mem::take(&mut self.kept);
         inputs.extend(taken.signs.into_iter().map(Input::Sign));
@@ -190,8 +201,12 @@ impl<D: Disk> Turner<D> {
         if self.board.storing.swap(false, Ordering::Relaxed) {
             tracing::error!(%failure, "the journal cannot be written");
         }
-        let problem = Problem::new(Code::NotStored, failure.to_string())
-            .hint("make room in the state folder; nothing was changed");
+        let problem = Problem::new(Code::NotStored, failure.to_string()).hint(match failure {
+            JournalError::Unsure { .. } => {
+                "whether it was stored shows when the server is started again"
+            }
+            _ => "make room in the state folder; nothing was changed",
+        });
         for answer in answers {
             reply(answer, Err(problem.clone()));
         }
