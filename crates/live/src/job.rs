@@ -209,6 +209,41 @@ pub(crate) struct Job {
 }
 
 impl Job {
+    /// A job that was just handed in, of nobody yet.
+    pub(crate) fn new(id: u32, head: u32, submission: Arc<Submission>, submitted: Time) -> Job {
+        Job {
+            id,
+            head,
+            task: None,
+            user: String::new(),
+            identity: None,
+            tenant: TenantId(0),
+            submitted,
+            priority: submission.priority,
+            time_limit_s: submission.time_limit_s,
+            submission,
+            keeps: Keeps::default(),
+            attempt: None,
+            past: Vec::new(),
+            generation: Generation(0),
+            rests: None,
+            leaving: None,
+            over: None,
+            alarms: Vec::new(),
+            heard: Heard::default(),
+            starts: 0,
+            restarts: 0,
+            failures: 0,
+            preemptions: 0,
+            first_started: None,
+            ran: Span::ZERO,
+            had: Span::ZERO,
+            gpu_time: 0,
+            lost: 0,
+            kept: 0,
+        }
+    }
+
     /// What it is doing.
     pub(crate) fn state(&self) -> JobState {
         if let Some(over) = &self.over {
