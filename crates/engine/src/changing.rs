@@ -1,10 +1,11 @@
 //! What changes about an engine while jobs run: the recipe that decides, and the cluster it decides
-//! about. No job is touched by either; the next decision is the new recipe's own.
+//! about. No job is touched by either, but that jobs which share a GPU are parted if the new recipe
+//! knows nothing of sharing; the next decision is the new recipe's own.
 
 use crate::engine::Engine;
-use crate::state::Phase;
+use crate::state::{Job, Phase};
 use crate::traits::{Note, Policy};
-use heeler_model::{Cluster, JobId};
+use heeler_model::{Action, Cluster, Generation, JobId, Reason};
 
 impl Engine {
     /// Let another policy decide from now on. It is told of everybody as if they had just come, in
@@ -12,6 +13,9 @@ impl Engine {
     pub fn adopt(&mut self, policy: Box<dyn Policy>) {
         self.policy = policy;
         self.state.reservations.clear();
+        if !self.policy.packs() {
+            self.part();
+        }
         let jobs: Vec<(JobId, Phase, bool)> =
             self.state.jobs.iter().map(|job| (job.id, job.phase, job.is_placed())).collect();
         for (id, phase, placed) in jobs {
@@ -26,6 +30,22 @@ impl Engine {
             }
         }
         self.tell(&Note::Changed);
+    }
+
+    /// Take jobs that have less of their GPUs than they asked for off them.
+    fn part(&mut self) {
+        let squeezed =
+            |job: &&Job| job.assignment.as_ref().is_some_and(|on| on.share < job.spec.demand.share);
+        let jobs = self.state.jobs.iter().filter(squeezed);
+        let jobs: Vec<(JobId, Generation, bool)> =
+            jobs.map(|job| (job.id, job.generation, job.is_running())).collect();
+        for (job, generation, running) in jobs {
+            self.state.displace(job);
+            if running {
+                let reason = Reason::Rearranged;
+                self.outbox.push(Action::Stop { job, generation, reason });
+            }
+        }
     }
 
     /// The same engine on a cluster that has more nodes, kinds or tenants than before; those there

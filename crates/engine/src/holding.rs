@@ -24,11 +24,14 @@ impl Engine {
                 self.state.displace(id);
                 self.tell(&Note::Paused(id));
                 self.outbox.push(Action::Stop { job: id, generation, reason });
+                // Its GPUs may be promised to others at once, which no plan has looked at.
+                self.tell(&Note::Changed);
             }
             Phase::Stopping => {
                 if job.is_placed() {
                     self.state.displace(id);
                     self.tell(&Note::Paused(id));
+                    self.tell(&Note::Changed);
                 }
             }
             Phase::Held => {

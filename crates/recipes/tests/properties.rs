@@ -5,8 +5,8 @@
 
 use heeler_engine::{Engine, Phase, State};
 use heeler_model::{
-    Cluster, Deadline, Demand, JobId, JobSpec, KindId, KindSet, Milli, ModelId, NodeId, RackId,
-    Reach, Reason, Scope, Sizes, Step, StudyId, Tenant, Time, Truth,
+    Cluster, Deadline, Demand, Event, JobId, JobSpec, KindId, KindSet, Milli, ModelId, NodeId,
+    RackId, Reach, Reason, Scope, Sizes, Step, StudyId, Tenant, Time, Truth,
 };
 use heeler_recipes::{Card, all};
 use heeler_sim::Simulation;
@@ -399,6 +399,97 @@ fn with_studies() -> Vec<(String, String)> {
     gates.map(card).into()
 }
 
+/// Something that people do to a job after so many moments.
+#[derive(Clone, Copy, Debug)]
+struct Meddling {
+    after: u32,
+    job: u32,
+    what: u8,
+}
+
+fn meddling() -> impl Strategy<Value = Vec<Meddling>> {
+    let one = (0u32..60, 0u32..30, 0u8..6);
+    let one = one.prop_map(|(after, job, what)| Meddling { after, job, what });
+    prop::collection::vec(one, 0..20)
+}
+
+/// People hold, release, cancel and reprioritise; in the end everybody is released.
+fn bears_meddling(
+    recipe: &str,
+    text: &str,
+    setting: &Setting,
+    jobs: &[Made],
+    acts: &[Meddling],
+) -> Result<(), TestCaseError> {
+    let mut simulation = simulation(text, setting, jobs);
+    let mut moments = 0;
+    loop {
+        for act in acts.iter().filter(|act| act.after == moments) {
+            let job = JobId(act.job);
+            if !simulation.engine().state().jobs().knows(job) {
+                continue;
+            }
+            simulation.tell(match act.what {
+                0 | 1 => Event::Held { job, reason: Reason::HeldBack },
+                2 | 3 => Event::Released { job },
+                4 => Event::Priority { job, priority: act.after as i32 % 5 - 2 },
+                _ => Event::Held { job, reason: Reason::Suspended },
+            });
+            audit(simulation.engine().state())?;
+        }
+        if !simulation.advance(Time::MAX) && moments > 60 {
+            break;
+        }
+        moments += 1;
+        prop_assert!(moments < 20_000, "{recipe} does not come to an end");
+        let by_event = !text.contains("round");
+        let fine = audit(simulation.engine().state())
+            .and_then(|()| plans_well(simulation.engine(), by_event));
+        prop_assert!(fine.is_ok(), "{recipe} at {}: {fine:?}", simulation.now());
+        if moments == 61 {
+            let held = |job: &heeler_engine::Job| job.held.is_some();
+            let jobs = simulation.engine().state().jobs().iter();
+            let held: Vec<JobId> = jobs.filter(|job| held(job)).map(|job| job.id).collect();
+            held.into_iter().for_each(|job| simulation.tell(Event::Released { job }));
+        }
+    }
+    let state = simulation.engine().state();
+    let forgotten = state.jobs().iter().find(|job| job.held.is_some());
+    prop_assert!(forgotten.is_none(), "{recipe}: {forgotten:?} is still held");
+    Ok(())
+}
+
+/// Another recipe takes over while jobs run, and all of them come to their end.
+fn takes_over(
+    (first, second): (&str, &str),
+    texts: (&str, &str),
+    setting: &Setting,
+    jobs: &[Made],
+    moments: usize,
+) -> Result<(), TestCaseError> {
+    let mut simulation = simulation(texts.0, setting, jobs);
+    for _ in 0..moments {
+        simulation.advance(Time::MAX);
+    }
+    simulation.adopt(Card::read(texts.1, "card").expect("a card").build());
+    audit(simulation.engine().state())?;
+    let mut moments = 0;
+    while simulation.advance(Time::MAX) {
+        moments += 1;
+        prop_assert!(moments < 20_000, "{second} after {first} does not come to an end");
+        let fine = audit(simulation.engine().state());
+        prop_assert!(fine.is_ok(), "{second} after {first}: {fine:?}");
+    }
+    for job in simulation.engine().state().jobs().iter() {
+        let told = |of: fn(&Reason) -> bool| job.noted.is_some_and(|noted| of(&noted.reason));
+        let never = told(|reason| reason.tier() == heeler_model::Tier::Never);
+        let over_limit = told(|reason| matches!(reason, Reason::OverLimit { .. }));
+        let excused = never || over_limit || told(Reason::is_within_study) || job.after > 0;
+        prop_assert!(excused, "{second} after {first}: job {} never ran: {:?}", job.id, job.noted);
+    }
+    Ok(())
+}
+
 /// The bytes that a whole run writes.
 fn bytes(text: &str, setting: &Setting, jobs: &[Made]) -> Vec<u8> {
     let mut simulation = simulation(text, setting, jobs);
@@ -469,6 +560,32 @@ proptest! {
     #![proptest_config(ProptestConfig {
         cases: 64, max_shrink_iters: 4000, ..ProptestConfig::default()
     })]
+
+    #[test]
+    fn people_may_hold_release_and_reprioritise(
+        setting in setting(),
+        jobs in prop::collection::vec(made(), 1..30),
+        acts in meddling(),
+    ) {
+        for recipe in all() {
+            bears_meddling(recipe.name, recipe.text, &setting, &jobs, &acts)?;
+        }
+    }
+
+    #[test]
+    fn another_recipe_takes_over_while_jobs_run(
+        mut setting in setting(),
+        jobs in prop::collection::vec(made(), 1..20),
+        moments in 0usize..40,
+        shift in 0usize..24,
+    ) {
+        setting.breaks = false;
+        for (index, first) in all().iter().enumerate() {
+            let second = &all()[(index + shift) % all().len()];
+            let (names, texts) = ((first.name, second.name), (first.text, second.text));
+            takes_over(names, texts, &setting, &jobs, moments)?;
+        }
+    }
 
     #[test]
     fn studies_run_under_any_recipe(

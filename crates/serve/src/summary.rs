@@ -56,10 +56,18 @@ impl Summary {
         self.answered - self.late
     }
 
-    /// The part of all decided requests that was answered in time; one if there were none.
-    pub fn goodput(&self) -> f64 {
-        let decided = self.answered + self.rejected + self.expired;
-        if decided == 0 { 1.0 } else { self.good() as f64 / decided as f64 }
+    /// Requests that were answered or turned away.
+    pub fn decided(&self) -> u64 {
+        self.answered + self.rejected + self.expired
+    }
+
+    /// The part of the requests that was answered in time; those that nobody answered were not. Some
+    /// of those that were answered may have come before. One if there were none.
+    pub fn in_time(&self) -> f64 {
+        match self.decided().max(self.arrived) {
+            0 => 1.0,
+            all => self.good() as f64 / all as f64,
+        }
     }
 
     /// Add what came after: counts and spreads add up, and the state at the end is the later one.

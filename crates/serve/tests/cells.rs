@@ -157,7 +157,7 @@ fn more_replicas_answer_more_in_time() {
             let mut cell = start(kind, 300.0, 7);
             cell.set_replicas(0, replicas);
             cell.advance(u64::MAX);
-            cell.look().goodput()
+            cell.look().in_time()
         };
         let (few, many) = (goodput(1), goodput(8));
         assert!(many > few + 0.05, "{kind}: {few} {many}");

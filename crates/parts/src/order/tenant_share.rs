@@ -1,16 +1,16 @@
 //! Tenants first: jobs of the tenant that uses the smallest part of its quota (or, without quotas,
-//! the least for its weight) come first, in order of submission among themselves. This is how
-//! capacity queues are served.
+//! the least for its weight) come first; among themselves the more important, then in order of
+//! submission. This is how capacity queues are served.
 
-use heeler_engine::{Job, Line, Order, View};
+use heeler_engine::{Job, Key, Line, Order, View};
 
 /// The tenant that uses the smallest part of what it is due goes first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TenantShare;
 
 impl Order for TenantShare {
-    fn line(&self, _job: &Job, _view: &View) -> Line {
-        Line::default()
+    fn line(&self, job: &Job, _view: &View) -> Line {
+        Line { key: Key::of(-i64::from(job.spec.priority)), slope: 0 }
     }
 
     fn tenant_rank(&self, job: &Job, extra_milli: i64, view: &View) -> i64 {

@@ -76,3 +76,15 @@ fn a_tenant_without_a_quota_gives_way() {
     assert_eq!(run.start("s"), 100.0);
     assert_eq!((run.end("g1"), run.end("g2")), (1000.0, 1101.0));
 }
+
+/// Within a tenant the more important job is next, though it came last.
+#[test]
+fn capacity_prefers_the_important_within_a_tenant() {
+    let table = vec![
+        job("first", 0, 2, 100).of("vision"),
+        job("plain", 1, 2, 100).of("vision"),
+        job("important", 2, 2, 100).of("vision").priority(5),
+    ];
+    let run = Scene::new("1x2", table).quota("vision", 2).run("capacity", &[]);
+    assert_eq!((run.start("important"), run.start("plain")), (100.0, 200.0));
+}

@@ -117,7 +117,7 @@ fn batches_follow_a_change_of_load() {
         cell.look();
         cell.advance(until * SECOND_NS);
         let look = cell.look();
-        assert!(look.goodput() > 0.99, "{}", look.goodput());
+        assert!(look.in_time() > 0.99, "{}", look.in_time());
         sizes.push(look.batch_sizes.mean());
     }
     assert!(sizes[1] > 3.0 * sizes[0] && sizes[2] < sizes[1] / 3.0, "{sizes:?}");
@@ -151,7 +151,7 @@ fn routers_share_out_the_load() {
         let traffic = Traffic::new(&TrafficCard::poisson(1_800.0), 3, 0, 0, 20 * SECOND_NS);
         let mut cell = start(&card, traffic, replicas);
         cell.advance(u64::MAX);
-        cell.look().goodput()
+        cell.look().in_time()
     };
     for router in [RouterCard::LeastClock, RouterCard::ShortestQueue, RouterCard::TwoChoices] {
         assert!(goodput(router, 4) > 0.999, "{router:?}");

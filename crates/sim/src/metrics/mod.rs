@@ -13,7 +13,6 @@ pub use fairness::{Fairness, FinishTime};
 pub use interval::Interval;
 pub use jobs::write_jobs;
 pub use services::ServiceFigures;
-pub(crate) use services::in_time;
 pub use spread::{Spread, quantile};
 pub use study::{BestScore, StudySummary};
 

@@ -3,7 +3,7 @@
 use super::GPU_HOUR;
 use crate::services::Serving;
 use crate::simulation::Simulation;
-use heeler_serve::{Histogram, Summary};
+use heeler_serve::Histogram;
 use serde::Serialize;
 
 /// Latencies, milliseconds.
@@ -62,9 +62,9 @@ pub(super) fn of(simulation: &Simulation) -> Vec<ServiceFigures> {
         ServiceFigures {
             name: spec.name.clone(),
             requests: seen.arrived,
-            attainment: in_time(seen),
+            attainment: seen.in_time(),
             answered: seen.answered,
-            unanswered: seen.arrived - decided(seen).min(seen.arrived),
+            unanswered: seen.arrived - seen.decided().min(seen.arrived),
             late: seen.late,
             refused: seen.rejected + seen.expired,
             // Who asked together with somebody who waits has no answer yet.
@@ -77,19 +77,6 @@ pub(super) fn of(simulation: &Simulation) -> Vec<ServiceFigures> {
         }
     };
     simulation.services().iter().map(figures).collect()
-}
-
-fn decided(seen: &Summary) -> u64 {
-    seen.answered + seen.rejected + seen.expired
-}
-
-/// The part of the requests that was answered in time; those that nobody answered were not. Some of
-/// those that were answered may have come before.
-pub(crate) fn in_time(seen: &Summary) -> f64 {
-    match decided(seen).max(seen.arrived) {
-        0 => 1.0,
-        all => seen.good() as f64 / all as f64,
-    }
 }
 
 fn latency(of: &Histogram) -> Latency {

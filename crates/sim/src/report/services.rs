@@ -7,7 +7,7 @@ use super::run::Run;
 use super::scale::Scale;
 use super::strips::{columns, strips};
 use super::text::{clip, count, escape, percent, short_number};
-use crate::metrics::{ServiceFigures, in_time};
+use crate::metrics::ServiceFigures;
 use crate::services::{Look, Serving};
 use std::fmt::Write;
 
@@ -33,7 +33,7 @@ impl Series {
             name: serving.spec.name.clone(),
             from_s: serving.spec.from.secs_f64(),
             until_s: of(|look| look.until.secs_f64()),
-            late: of(|look| 1.0 - in_time(&look.seen)),
+            late: of(|look| 1.0 - look.seen.in_time()),
             p99_ms: of(|look| look.seen.latency.quantile(0.99).unwrap_or(0) as f64 / 1e6),
             replicas: of(|look| f64::from(look.replicas)),
         }
