@@ -81,8 +81,10 @@ impl<'a> View<'a> {
         let now = self.state.now();
         let gpus = if by_gpu { u64::from(job.gpus().max(1)) } else { 1 };
         match self.state.rules().crossing {
+            // Without GPUs no GPU time is served, however long it runs.
+            Crossing::Exact if by_gpu && job.milli() == 0 => Time::MAX,
             Crossing::Exact => {
-                let milli = if by_gpu { job.milli().max(1) } else { 1000 };
+                let milli = if by_gpu { job.milli() } else { 1000 };
                 let missing = (limit.micros() * 1000).saturating_sub(served.counted(by_gpu));
                 now + Span::from_micros(missing.div_ceil(milli))
             }

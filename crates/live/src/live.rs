@@ -134,7 +134,7 @@ impl Live {
         orders.append(&mut self.outbox);
         self.digest = digest::extend(self.digest, self.now, &orders);
         self.decisions += 1;
-        let mut wake = step.wake;
+        let mut wake = step.wake.filter(|wake| *wake < Time::MAX);
         if fault.is_some() {
             wake = Some(self.now + heeler_model::Span::from_secs(FAULT_RETRY_S));
         }

@@ -69,6 +69,11 @@ impl InCharge {
         Card::read_with(&self.card, "card", &knobs).map_err(|error| problem(&error))
     }
 
+    /// Whether what it remembers is laid out by tenant, so that it cannot learn of another.
+    pub(crate) fn is_by_tenant(&self) -> bool {
+        self.read().is_ok_and(|card| card.cells.is_some())
+    }
+
     /// A fresh policy.
     pub(crate) fn build(&self) -> Result<Box<dyn Policy>, Problem> {
         Ok(self.read()?.build())

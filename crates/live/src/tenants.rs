@@ -184,6 +184,9 @@ impl Live {
         }
         let mut cluster = self.inventory.cluster.clone();
         cluster.tenants = self.people.cluster_tenants();
+        if self.recipe.is_by_tenant() {
+            return self.begin_anew(cluster);
+        }
         let policy = self.recipe.build().expect("the recipe in charge was built before");
         match self.engine.rebuilt(cluster.clone(), policy) {
             Ok(engine) => self.engine = engine,

@@ -309,7 +309,7 @@ impl Policy for VirtualClusters {
 
     fn save(&self) -> Value {
         let cells = self.known.as_ref().map(|known| known.cells.save());
-        json!({ "order": self.order.save(), "cells": cells })
+        json!({ "order": self.order.save(), "cells": cells, "stirred": self.stirred })
     }
 
     fn restore(&mut self, saved: &Value, view: &View) -> Result<(), String> {
@@ -328,7 +328,7 @@ impl Policy for VirtualClusters {
                 self.expect_bend(id, view);
             }
         }
-        self.stirred = true;
+        self.stirred = saved["stirred"].as_bool().unwrap_or(true);
         Ok(())
     }
 
