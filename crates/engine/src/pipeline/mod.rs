@@ -43,6 +43,8 @@ pub struct Pipeline {
     memo: Memo,
     /// All jobs in the order of the last decision, in worlds where that breaks ties.
     previous: Vec<JobId>,
+    /// Whether those who wait are seated by tenant.
+    apart: bool,
     /// Something has happened since the last decision.
     stirred: bool,
     round_over: bool,
@@ -60,6 +62,7 @@ impl Pipeline {
             ends: Timers::default(),
             memo: Memo::default(),
             previous: Vec::new(),
+            apart: false,
             stirred: false,
             round_over: false,
             next_round: Time::ZERO,
@@ -104,6 +107,16 @@ impl Pipeline {
         self.seat_at(job, line, view);
         let bend = self.parts.order.bends(job, view);
         self.bends.set(view.jobs(), id, bend);
+    }
+
+    /// The first limit of any tenant makes a difference between jobs that were interchangeable
+    /// when they came: nobody may wait behind another tenant's limit.
+    fn seat_by_tenant(&mut self, view: &View) {
+        let apart = self.tells_tenants_apart(view);
+        let changed = std::mem::replace(&mut self.apart, apart) != apart;
+        for job in view.jobs().iter().filter(|job| changed && job.phase == Phase::Waiting) {
+            self.seat(job.id, view);
+        }
     }
 
     fn seat_at(&mut self, job: &Job, line: Line, view: &View) {
@@ -277,6 +290,7 @@ impl Policy for Pipeline {
             }
             Note::Changed => {
                 self.memo.forget_all();
+                self.seat_by_tenant(view);
                 self.stirred = true;
             }
             Note::RoundOver { .. } => self.round_over = true,
@@ -341,6 +355,7 @@ impl Policy for Pipeline {
         let wrong = |error: serde_json::Error| error.to_string();
         self.previous = serde_json::from_value(saved["previous"].clone()).map_err(wrong)?;
         self.next_round = serde_json::from_value(saved["next_round"].clone()).map_err(wrong)?;
+        self.apart = self.tells_tenants_apart(view);
         let seats: Option<Vec<SavedSeat>> =
             serde_json::from_value(saved["seats"].clone()).map_err(wrong)?;
         let seats = seats.into_iter().flatten();

@@ -89,7 +89,7 @@ impl Tenants {
         let spec = &mut self.specs[tenant.index()];
         spec.quota = quota;
         spec.limit = limit;
-        self.limited |= limit.is_some();
+        self.limited = self.specs.iter().any(|tenant| tenant.limit.is_some());
     }
 
     pub(crate) fn joined(&mut self, tenant: TenantId) {
