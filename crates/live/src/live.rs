@@ -102,7 +102,8 @@ impl Live {
             match input {
                 Input::Asked { who, ask } => answers.push(self.answer(who, ask)),
                 Input::Sign(sign) => self.take_sign(sign),
-                Input::Opened { .. } | Input::Restarted | Input::Tick => {}
+                Input::Restarted => self.lose_again(),
+                Input::Opened { .. } | Input::Tick => {}
             }
         }
         self.ring();

@@ -84,4 +84,17 @@ impl Live {
         self.note(who, "lose", name.into());
         Ok(Done::Changed)
     }
+
+    /// The order to lose a node may have been lost with the server that gave it: as long as jobs
+    /// have GPUs there, it is given again.
+    pub(crate) fn lose_again(&mut self) {
+        let placed = self.jobs.placed.iter().filter_map(|job| self.jobs.live(*job));
+        let placements = placed.filter_map(|job| Some(&job.attempt.as_ref()?.assignment.placement));
+        let mut nodes: Vec<NodeId> =
+            placements.flat_map(|on| on.slices().iter().map(|slice| slice.node)).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes.retain(|node| self.nodes[node.index()].down);
+        self.outbox.extend(nodes.into_iter().map(|node| Order::Lose { node }));
+    }
 }
