@@ -14,6 +14,10 @@ mod oracle;
 mod server;
 mod world;
 
+use heeler_api::{Gpus, Submission};
+use heeler_backend::{Ending, Inventory, Order, Sign};
+use heeler_live::{Ask, Input, Live, Record};
+use heeler_model::{Cluster, Time};
 use life::Life;
 
 fn number(name: &str) -> Option<u64> {
@@ -27,7 +31,7 @@ fn nothing_that_was_promised_is_lost() {
         return;
     }
     let (mut jobs, mut deaths, mut starts) = (0, 0, 0);
-    for seed in 0..number("HEELER_SEEDS").unwrap_or(300) {
+    for seed in 0..number("HEELER_SEEDS").unwrap_or(200) {
         let lived = std::panic::catch_unwind(|| {
             let mut life = Life::new(seed);
             life.live();
@@ -39,4 +43,30 @@ fn nothing_that_was_promised_is_lost() {
         starts += sums.2;
     }
     assert!(jobs > 0 && deaths > 0 && starts > 0, "{jobs} jobs, {deaths} deaths, {starts} starts");
+}
+
+#[test]
+fn a_node_that_was_declared_lost_is_lost_though_the_server_died() {
+    let inventory = Inventory { cluster: Cluster::uniform(2, 1), ..Inventory::default() };
+    let open = Live::open(server::EPOCH, inventory, "fifo", 7);
+    let mut live = open.unwrap_or_else(|problem| panic!("{}", problem.message));
+    let who = oracle::admin();
+    let gpus = Gpus { count: 1, ..Gpus::default() };
+    let job = Submission { command: vec!["work".into()], gpus, ..Submission::default() };
+    let mut turn = |second, input| {
+        let record = Record { at: Time::from_secs(second), inputs: vec![input], digest: 0 };
+        live.apply(&record);
+        live.decide(record.at).orders
+    };
+    let asked = |ask| Input::Asked { who: who.clone(), ask };
+    let orders = turn(1, asked(Ask::Submit(vec![job])));
+    let [Order::Start(launch)] = &orders[..] else { panic!("{orders:?}") };
+    let node = launch.assignment.placement.slices()[0].node;
+    let lose = [Order::Lose { node }];
+    assert_eq!(turn(2, asked(Ask::Lose { node: format!("n{node}") })), lose);
+    // The server dies before it carries that out.
+    assert_eq!(turn(3, Input::Restarted), lose);
+    let (job, generation, ending) = (launch.job, launch.generation, Ending::Lost);
+    turn(4, Input::Sign(Sign::Ended { job, generation, ending }));
+    assert_eq!(turn(5, Input::Restarted), []);
 }

@@ -5,6 +5,7 @@ use heeler_api::{JobState, Role, Submitted, Who};
 use heeler_backend::{Expected, Order, Sign};
 use heeler_live::{Decision, Filter, Input, Live, Record, Which};
 use heeler_model::{Generation, JobId, NodeId, Time};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Somebody who may see everything.
@@ -144,4 +145,42 @@ fn check_gpus(live: &Live) {
     }
     let over = used.iter().find(|(_, share)| **share > 1000);
     assert!(over.is_none(), "a GPU was given twice: {over:?}");
+}
+
+/// Where two states differ first, if they do.
+pub(crate) fn differs(one: &Live, other: &Live) -> Option<String> {
+    let state = |live: &Live| {
+        let mut saved = live.save();
+        let jobs = saved.pointer_mut("/engine/jobs").and_then(Value::as_array_mut);
+        for job in jobs.into_iter().flatten().filter_map(Value::as_object_mut) {
+            // Equal demands have equal numbers, but which is no matter.
+            job.remove("demand");
+            // Which reason was found last depends on what the engine remembers of failures, which
+            // is not saved.
+            job.remove("noted");
+        }
+        let seats = saved.pointer_mut("/engine/policy/seats").and_then(Value::as_array_mut);
+        seats.into_iter().for_each(|it| it.sort_by_key(|seat| seat[0].as_u64()));
+        saved
+    };
+    difference(&state(one), &state(other))
+}
+
+fn difference(one: &Value, other: &Value) -> Option<String> {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) if one.len() == other.len() => {
+            let mut pairs = one.iter();
+            pairs.find_map(|(key, value)| {
+                let found = difference(value, other.get(key).unwrap_or(&Value::Null))?;
+                Some(format!("{key}.{found}"))
+            })
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            let mut pairs = one.iter().zip(other).enumerate();
+            pairs.find_map(|(place, (one, other))| {
+                Some(format!("{place}.{}", difference(one, other)?))
+            })
+        }
+        _ => (one != other).then(|| format!(" {one} or {other}")),
+    }
 }

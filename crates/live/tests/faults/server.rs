@@ -1,5 +1,5 @@
-//! A server's turn and its way back, step by step as the real one does them, in one thread and made-up
-//! time; it can be stopped between any two of them.
+//! A server's turn and its way back, step by step as the real one does them, in one thread and
+//! made-up time; it can be stopped between any two of them.
 
 use crate::oracle::Oracle;
 use crate::world::World;
@@ -109,6 +109,14 @@ impl Server {
         Some(self.base.0 + wake.saturating_sub(self.base.1))
     }
 
+    /// The stamp of a turn. A time that was waited for is met exactly, though the timer is always a
+    /// little late: recipes that decide in rounds decide at whole rounds.
+    fn stamp(&self, now: u64) -> Time {
+        let at = self.clock(now);
+        let due = self.wake.filter(|wake| (self.live.now()..=at).contains(wake));
+        due.unwrap_or(at)
+    }
+
     fn dies(&self, point: Point) -> Result<(), Died> {
         if self.dies_at == Some(point) { Err(Died) } else { Ok(()) }
     }
@@ -122,7 +130,7 @@ impl Server {
         oracle: &mut Oracle,
         answers: &mut Vec<Answer>,
     ) -> Result<(), Died> {
-        let at = self.clock(now);
+        let at = self.stamp(now);
         let mut inputs = std::mem::take(&mut self.kept);
         inputs.extend(std::mem::take(&mut world.signs).into_iter().map(Input::Sign));
         let happened = inputs.len();

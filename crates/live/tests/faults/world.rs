@@ -321,10 +321,7 @@ impl World {
                 self.plan(key, save, next);
             }
             Stage::Stopping | Stage::Ending => {}
-            Stage::Sleeping | Stage::Over => {
-                let sign = attempt.sign.clone();
-                sign.into_iter().for_each(|sign| self.tell(sign));
-            }
+            Stage::Sleeping | Stage::Over => self.repeat(key),
         }
     }
 
@@ -333,10 +330,7 @@ impl World {
             panic!("{key:?} is to end and was never started");
         };
         match attempt.stage {
-            Stage::Over => {
-                let sign = attempt.sign.clone();
-                sign.into_iter().for_each(|sign| self.tell(sign));
-            }
+            Stage::Over => self.repeat(key),
             Stage::Ending => {}
             Stage::Sleeping => self.end(key, Ending::Killed { signal: 9, out_of_memory: false }),
             _ => {
@@ -495,13 +489,23 @@ impl World {
         }
     }
 
+    /// Say again how an attempt ended; one that died in its sleep is lost to whoever does not know
+    /// that it slept.
+    fn repeat(&mut self, key: Key) {
+        let (job, generation) = key;
+        match self.attempts.get(&key).and_then(|attempt| attempt.sign.clone()) {
+            Some(Sign::Perished { .. }) => {
+                self.tell(Sign::Ended { job, generation, ending: Ending::Lost });
+            }
+            Some(sign) => self.tell(sign),
+            None => {}
+        }
+    }
+
     /// Say again what is known of an attempt; one that never came to be has ended.
     fn again(&mut self, key: Key, launch: Launch) {
         match self.attempts.get(&key) {
-            Some(attempt) => {
-                let sign = attempt.sign.clone();
-                sign.into_iter().for_each(|sign| self.tell(sign));
-            }
+            Some(_) => self.repeat(key),
             None => {
                 self.start(launch);
                 self.end(key, Ending::NotStarted { message: "it was never started".into() });
