@@ -113,13 +113,9 @@ impl Pipeline {
     /// when they came: nobody may wait behind another tenant's limit.
     fn seat_by_tenant(&mut self, view: &View) {
         let apart = self.tells_tenants_apart(view);
-        if std::mem::replace(&mut self.apart, apart) == apart {
-            return;
-        }
-        let waits = |job: &&Job| job.phase == Phase::Waiting && !job.is_placed();
-        let ids: Vec<JobId> = view.jobs().iter().filter(waits).map(|job| job.id).collect();
-        for id in ids {
-            self.seat(id, view);
+        let changed = std::mem::replace(&mut self.apart, apart) != apart;
+        for job in view.jobs().iter().filter(|job| changed && job.phase == Phase::Waiting) {
+            self.seat(job.id, view);
         }
     }
 

@@ -1,5 +1,5 @@
-//! A server's turn and its way back, step by step as the real one does them, in one thread and made-up
-//! time; it can be stopped between any two of them.
+//! A server's turn and its way back, step by step as the real one does them, in one thread and
+//! made-up time; it can be stopped between any two of them.
 
 use crate::oracle::Oracle;
 use crate::world::World;
