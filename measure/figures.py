@@ -138,8 +138,8 @@ def attempts(views: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _number(value: Any, digits: int = 2) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
+def _number(value: Any, digits: int = 2, unit: str = "") -> str:
+    return "–" if value is None else f"{value:.{digits}f}{unit}"
 
 
 def _sharing_rows(results: dict[str, Any]) -> list[str]:
@@ -166,10 +166,10 @@ def _sharing_rows(results: dict[str, Any]) -> list[str]:
         verdict = "yes" if one["losses_equal"] else "NO"
         rows.append(
             f"| {one['recipe']} | {one['way']} | {one['count']} | {one['turn']} "
-            f"| {_number(one['switches'], 0)} | {_number(one['lost_s_median'])} s, "
-            f"{_number(one['lost_s_max'])} s | {stops or '–'}; "
-            f"{_number(start and start['mean'])} s | {parts} | {_number(one['together'])} "
-            f"| {_number(memory.get('median'), 0)}, {_number(memory.get('most'), 0)} MB "
+            f"| {_number(one['switches'], 0)} | {_number(one['lost_s_median'], 2, ' s')}, "
+            f"{_number(one['lost_s_max'], 2, ' s')} | {stops or '–'}; "
+            f"{_number(start and start['mean'], 2, ' s')} | {parts} | {_number(one['together'])} "
+            f"| {_number(memory.get('median'), 0)}, {_number(memory.get('most'), 0, ' MB')} "
             f"| {verdict} ({compared} steps) |"
         )
     return rows

@@ -257,8 +257,11 @@ class Measurement:
             raise
 
     def turn(self, way: str) -> float:
-        # A job that starts from scratch in each turn needs one longer than its start.
-        return self.options.turn * (4 if way == "requeue" else 1)
+        if way != "requeue":
+            return self.options.turn
+        # A job that is started anew in each turn needs one longer than its start and a save.
+        starts = [one["start_s"] for one in self.results.get("alone", {}).values()]
+        return float(round(self.options.turn + 1.5 * max(starts, default=5.0)))
 
     def knobs(self, recipe: str, turn: float) -> dict[str, str]:
         if recipe == "gandiva":
