@@ -44,7 +44,7 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<Web> for Perhaps<T> {
             return Ok(Perhaps(None));
         }
         typed?;
-        read(bytes).await.map(Some).map(Perhaps)
+        read(bytes).await.map(Perhaps)
     }
 }
 
@@ -89,12 +89,12 @@ fn too_large(limit: usize) -> Problem {
 
 async fn read<T: DeserializeOwned + Send + 'static>(bytes: Bytes) -> Result<T, Refusal> {
     if bytes.len() <= SMALL_BYTES {
-        return parse(&bytes).map_err(Refusal);
+        return parse(&bytes).map_err(Refusal::from);
     }
     let parsed = tokio::task::spawn_blocking(move || parse(&bytes)).await;
     parsed
         .unwrap_or_else(|_| Err(super::problem::internal("reading the body failed")))
-        .map_err(Refusal)
+        .map_err(Refusal::from)
 }
 
 /// A body as what it should be. Nesting is limited to 128 by the reader.
@@ -113,7 +113,7 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 pub(crate) fn told(status: StatusCode, value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(bytes) => (status, [(header::CONTENT_TYPE, "application/json")], bytes).into_response(),
-        Err(error) => Refusal(super::problem::internal(error.to_string())).into_response(),
+        Err(error) => Refusal::from(super::problem::internal(error.to_string())).into_response(),
     }
 }
 

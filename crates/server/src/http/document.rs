@@ -9,15 +9,17 @@ use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, ResponseBuilder};
 use utoipa::{OpenApi as _, PartialSchema, ToSchema};
 
 /// What can be refused anywhere, and why.
-const ANYWHERE: [(&str, &str); 12] = [
-    ("400", "The request makes no sense"),
+const ANYWHERE: [(&str, &str); 14] = [
+    ("400", "The request is not of the form that is described here"),
     ("401", "Nobody is known by this token"),
     ("403", "They may not"),
     ("404", "There is no such thing, or none that they may know of"),
     ("405", "That cannot be done to this path"),
     ("408", "It took too long"),
+    ("409", "It is not in a state for that"),
     ("413", "It is too large"),
     ("415", "The body is not JSON"),
+    ("422", "The form is right, but it makes no sense here"),
     ("429", "Too many requests"),
     ("500", "The server is at fault"),
     ("503", "The server is starting or stopping"),
