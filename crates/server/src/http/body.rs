@@ -9,6 +9,7 @@ use heeler_api::{Code, Problem};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -99,6 +100,34 @@ async fn read<T: DeserializeOwned + Send + 'static>(bytes: Bytes) -> Result<T, R
 
 /// A body as what it should be. Nesting is limited to 128 by the reader.
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    parse_as_written(bytes).or_else(|problem| {
+        // In JSON `2.0` is a whole number, and some programs write it so.
+        let mut value = serde_json::from_slice(bytes).map_err(|_| problem.clone())?;
+        if !make_whole(&mut value) {
+            return Err(problem);
+        }
+        T::deserialize(value).map_err(|_| problem)
+    })
+}
+
+/// Make numbers like `2.0` whole; says whether there were any.
+fn make_whole(value: &mut Value) -> bool {
+    match value {
+        Value::Number(number) => {
+            let real = number.as_f64().filter(|_| number.is_f64());
+            let whole = real.filter(|it| it.fract() == 0.0 && it.abs() < 9e15);
+            whole.is_some_and(|whole| {
+                *value = Value::from(whole as i64);
+                true
+            })
+        }
+        Value::Array(list) => list.iter_mut().fold(false, |any, it| make_whole(it) | any),
+        Value::Object(map) => map.values_mut().fold(false, |any, it| make_whole(it) | any),
+        _ => false,
+    }
+}
+
+fn parse_as_written<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
@@ -154,6 +183,9 @@ mod tests {
         let more = parse::<Submission>(br#"{"nmae":"x"}"#).unwrap_err();
         assert!(more.message.contains("nmae"), "{}", more.message);
         assert!(parse::<Submission>(b"{} {}").is_err());
+        let whole = parse::<Submission>(br#"{"gpus":{"count":4.0},"priority":-2.0}"#).unwrap();
+        assert_eq!((whole.gpus.count, whole.priority), (4, -2));
+        assert!(parse::<Submission>(br#"{"priority":2.5}"#).is_err());
     }
 
     #[test]

@@ -173,7 +173,7 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
 /// Everything that is served.
 pub(crate) fn router(web: &Web) -> Router {
     let (router, document) = described();
-    let text: Arc<str> = serde_json::to_string(&document).unwrap_or_default().into();
+    let text: Arc<str> = document::as_json(&document).to_string().into();
     let served = move || std::future::ready(document::served(&text));
     router
         .route("/v1/openapi.json", axum::routing::get(served))
@@ -223,7 +223,7 @@ fn described() -> (Router<Web>, utoipa::openapi::OpenApi) {
 
 /// The OpenAPI document of everything that is served.
 pub fn openapi() -> String {
-    serde_json::to_string_pretty(&described().1).unwrap_or_default()
+    format!("{:#}", document::as_json(&described().1))
 }
 
 async fn nowhere(request: Request) -> Refusal {
