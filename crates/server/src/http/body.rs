@@ -151,7 +151,7 @@ pub(crate) struct Flow(mpsc::Receiver<Bytes>);
 
 impl Flow {
     /// A writer, and the body that it writes. Writing waits while the reader is slow.
-    pub(crate) fn new() -> (mpsc::Sender<Bytes>, Body) {
+    pub(crate) fn open() -> (mpsc::Sender<Bytes>, Body) {
         let (write, read) = mpsc::channel(16);
         (write, Body::new(Flow(read)))
     }
