@@ -2,7 +2,7 @@
 
 use crate::cgroup::Groups;
 use crate::core::{Core, Intent, Kept, Link};
-use crate::folder::{Attempt, BELOW_STATE, Claim, LONGEST_SOCKET, make_folder, numbers, read};
+use crate::folder::{Attempt, BELOW_STATE, LONGEST_SOCKET, make_folder, numbers, read};
 use crate::inventory::Machine;
 use crate::keeper::{Found, find, keep};
 use crate::pool::Pool;
@@ -17,8 +17,10 @@ use heeler_model::{Generation, JobId, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
+
+type Jobs<'a> = MutexGuard<'a, BTreeMap<JobId, Kept>>;
 
 /// This machine as a world.
 pub struct Local {
@@ -30,10 +32,11 @@ pub struct Local {
 impl Local {
     /// Look at the machine and get shepherds ready. Nothing is started or ended before
     /// [`Backend::adopt`].
-    pub fn new(setup: Setup, tell: Tell) -> Result<Local, LocalError> {
-        let wrong = |source| LocalError::Folder { path: setup.state.clone(), source };
+    pub fn new(mut setup: Setup, tell: Tell) -> Result<Local, LocalError> {
+        let path = setup.state.clone();
+        let wrong = |source| LocalError::Folder { path: path.clone(), source };
         make_folder(&setup.state.join("jobs")).map_err(wrong)?;
-        let mut setup = setup.clone();
+        make_folder(&setup.state.join("ready")).map_err(wrong)?;
         // Shepherds do not stand where the server does.
         setup.state = std::fs::canonicalize(&setup.state).map_err(wrong)?;
         let length = setup.state.as_os_str().len();
@@ -48,16 +51,21 @@ impl Local {
         let before = std::fs::read_to_string(setup.state.join("boot"));
         let rebooted = before.is_ok_and(|before| before != boot());
         let (kept, keep_s) = (setup.state.join("kept"), setup.keep_s);
-        std::thread::spawn(move || tidy::sweep(&kept, Duration::from_secs(keep_s)));
+        let ready = setup.state.join("ready");
+        std::thread::spawn(move || {
+            tidy::sweep(&kept, Duration::from_secs(keep_s));
+            tidy::clear_ready(&ready);
+        });
         let core = Arc::new(Core::new(setup, machine, pool, tell));
         Ok(Local { core, notes, rebooted })
     }
 
     /// Look after a job from now on.
-    fn look_after(&self, jobs: &mut BTreeMap<JobId, Kept>, job: JobId, mut kept: Kept) {
+    fn look_after(&self, mut jobs: Jobs<'_>, job: JobId, mut kept: Kept) {
         let link = Arc::new(Link::default());
         kept.link = Some(Arc::clone(&link));
         jobs.insert(job, kept);
+        drop(jobs);
         keep(&self.core, job, link);
     }
 
@@ -69,7 +77,7 @@ impl Local {
         let Some(kept) = jobs.get_mut(&job) else {
             let mut kept = Kept::new(generation, Intent::Run, Some(brief));
             kept.ordered = Some(Instant::now());
-            return self.look_after(&mut jobs, job, kept);
+            return self.look_after(jobs, job, kept);
         };
         if generation <= kept.generation {
             return self.repeat(jobs, job);
@@ -79,7 +87,7 @@ impl Local {
         let mut fresh = Kept::new(generation, Intent::Run, Some(brief.clone()));
         fresh.ordered = Some(Instant::now());
         match link {
-            None => self.look_after(&mut jobs, job, fresh),
+            None => self.look_after(jobs, job, fresh),
             Some(link) => {
                 fresh.link = Some(Arc::clone(&link));
                 *kept = fresh;
@@ -94,7 +102,7 @@ impl Local {
     }
 
     /// Say again what answered the latest order.
-    fn repeat(&self, jobs: std::sync::MutexGuard<'_, BTreeMap<JobId, Kept>>, job: JobId) {
+    fn repeat(&self, jobs: Jobs<'_>, job: JobId) {
         let signs = jobs.get(&job).map(|kept| kept.signs.clone()).unwrap_or_default();
         drop(jobs);
         for sign in signs {
@@ -114,10 +122,10 @@ impl Local {
             return;
         };
         if generation != kept.generation || kept.done {
-            return match intent {
-                Some(_) => self.repeat(jobs, job),
-                None => {}
-            };
+            if intent.is_some() {
+                self.repeat(jobs, job);
+            }
+            return;
         }
         if let Some(intent) = intent {
             // What sleeps already has stopped.
@@ -173,11 +181,11 @@ impl Local {
     /// a second time: what was written just before a power loss may be gone.
     fn void_uncertain(&self, launch: &Launch) {
         let attempt = self.core.state.attempt(launch.job, launch.generation);
-        if self.rebooted && matches!(find(&attempt), Found::Unclaimed) {
-            let claim = Claim { shepherd: None, home: launch.generation, cgroup: None };
-            if let Err(error) = attempt.make().and_then(|()| attempt.take(&claim)) {
-                tracing::warn!(job = launch.job.0, %error, "an attempt could not be voided");
-            }
+        if self.rebooted
+            && matches!(find(&attempt), Found::Unclaimed)
+            && let Err(error) = attempt.void()
+        {
+            tracing::warn!(job = launch.job.0, %error, "an attempt could not be voided");
         }
     }
 
@@ -190,12 +198,13 @@ impl Local {
             for (generation, attempt) in self.core.state.attempts(job).into_iter().rev() {
                 match find(&attempt) {
                     Found::Unclaimed => {
-                        let claim = Claim { shepherd: None, home: generation, cgroup: None };
-                        let _ = attempt.take(&claim);
+                        if let Err(error) = attempt.void() {
+                            tracing::warn!(job = job.0, %error, "an attempt is not voided");
+                        }
                     }
                     Found::Alive(_) | Found::Dead(_) => {
                         let kept = Kept::new(generation, Intent::Clear, None);
-                        self.look_after(&mut self.core.jobs(), job, kept);
+                        self.look_after(self.core.jobs(), job, kept);
                         break;
                     }
                     Found::Void | Found::Over(_) => {}
@@ -240,7 +249,7 @@ impl Backend for Local {
                     seen.insert(job);
                     let brief = read(&self.core.state.attempt(job, generation).launch());
                     let kept = Kept::new(generation, Intent::Sleep, brief);
-                    self.look_after(&mut self.core.jobs(), job, kept);
+                    self.look_after(self.core.jobs(), job, kept);
                     continue;
                 }
             };
@@ -248,7 +257,7 @@ impl Backend for Local {
             let (job, generation) = (launch.job, launch.generation);
             seen.insert(job);
             let kept = Kept::new(generation, intent, Some(self.core.brief(*launch)));
-            self.look_after(&mut self.core.jobs(), job, kept);
+            self.look_after(self.core.jobs(), job, kept);
         }
         self.clear_others(&seen);
         if let Err(error) = std::fs::write(self.core.setup.state.join("boot"), boot()) {
@@ -304,7 +313,7 @@ impl Look for Eyes {
         };
         let claim = self.0.state.attempts(job).into_iter().rev().find_map(alive);
         let nothing = || io::Error::new(io::ErrorKind::NotFound, "the job does not run");
-        let home = claim.ok_or_else(nothing)?.home;
+        let home = claim.and_then(|claim| claim.home).ok_or_else(nothing)?;
         let stream = UnixStream::connect(self.0.state.attempt(job, home).sock())?;
         send(&stream, &Heard::Attach(window))?;
         Ok(stream)

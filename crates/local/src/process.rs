@@ -52,6 +52,7 @@ pub(crate) fn kill_left(claim: &Claim, running: Option<&Running>, mark: &str) ->
         let mut left: Vec<Being> = ranks.filter(is_alive).collect();
         left.extend(marked(mark));
         if left.is_empty() {
+            let _ = claim.cgroup.as_ref().map(fs::remove_dir);
             return true;
         }
         for one in &left {
@@ -100,7 +101,7 @@ mod tests {
         let sleep = |value: &str| Command::new("sleep").arg("60").env(name, value).spawn();
         let mut ours = sleep(value).expect("sleep runs");
         let mut other = sleep("other").expect("sleep runs");
-        let nobody = Claim { shepherd: None, home: Default::default(), cgroup: None };
+        let nobody = Claim { shepherd: None, home: None, cgroup: None };
         // Until its program is loaded, a process still has its parent's environment.
         while marked(&mark).is_empty() {
             std::thread::yield_now();

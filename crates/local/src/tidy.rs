@@ -2,6 +2,7 @@
 //! goes at once.
 
 use crate::core::Core;
+use crate::folder::Being;
 use heeler_model::JobId;
 use std::fs;
 use std::path::Path;
@@ -54,6 +55,22 @@ pub(crate) fn sweep(kept: &Path, keep: Duration) {
         let age = changed.ok().and_then(|at| now.duration_since(at).ok());
         if age.is_some_and(|age| age > keep) {
             let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Remove claims of shepherds that went away without a job.
+pub(crate) fn clear_ready(ready: &Path) {
+    for entry in fs::read_dir(ready).into_iter().flatten().flatten() {
+        // By its name: what is in it may still be being written.
+        let name = entry.file_name();
+        let named = name.to_str().and_then(|name| name.split_once('-'));
+        let shepherd = named.and_then(|(pid, start)| {
+            let boot = crate::process::boot().to_owned();
+            Some(Being { pid: pid.parse().ok()?, start: start.parse().ok()?, boot })
+        });
+        if !shepherd.is_some_and(|shepherd| crate::process::is_alive(&shepherd)) {
+            let _ = fs::remove_file(entry.path());
         }
     }
 }

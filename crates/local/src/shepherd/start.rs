@@ -4,7 +4,7 @@ use super::environment::{self, Person, Rank};
 use super::log::{Log, Viewers, follow};
 use super::person;
 use super::terminal::Terminal;
-use crate::folder::{Attempt, State, make_folder};
+use crate::folder::{Attempt, State};
 use crate::wire::Brief;
 use heeler_backend::Resume;
 use heeler_sys::birth::{Birth, arrange};
@@ -15,13 +15,14 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
-/// What a job that was started prints to.
-pub(super) struct Started {
+/// What becomes of what a job prints.
+#[derive(Default)]
+pub(super) struct Printed {
     /// Closed when nobody can print any more and all of it is written down.
     pub(super) log: Option<Receiver<()>>,
     /// Its terminal.
@@ -34,9 +35,8 @@ pub(super) fn start(
     brief: &Brief,
     folders: (&Attempt, &Path),
     person: Option<&Person>,
-    viewers: &Viewers,
     pids: &mut Vec<i32>,
-) -> Result<Started, String> {
+) -> Result<Outlet, String> {
     let (attempt, socket) = folders;
     let launch = &brief.launch;
     let folder = if launch.dir.is_empty() { "/" } else { &launch.dir };
@@ -57,7 +57,7 @@ pub(super) fn start(
     }
     // The shepherd must not keep the job's folder from being unmounted.
     let _ = std::env::set_current_dir("/");
-    outlet.follow(brief, attempt, viewers)
+    Ok(outlet)
 }
 
 fn spawn(
@@ -84,14 +84,12 @@ fn own_folder(brief: &Brief, person: Option<&Person>) -> io::Result<()> {
     if brief.launch.env.contains_key("HEELER_CHECKPOINT_DIR") || path.is_dir() {
         return Ok(());
     }
-    make_folder(&path)?;
-    give(&path, person, 0o700)
+    fs::DirBuilder::new().mode(0o700).create(&path)?;
+    give(&path, person)
 }
 
 /// Let a file of ours belong to whom the job runs as.
-pub(super) fn give(path: &Path, person: Option<&Person>, mode: u32) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+pub(super) fn give(path: &Path, person: Option<&Person>) -> io::Result<()> {
     if let Some(person) = person {
         chown(path, Some(Uid::from_raw(person.uid)), Some(Gid::from_raw(person.gid)))?;
     }
@@ -115,7 +113,7 @@ fn program(
     let mut file = options.write(true).create(true).truncate(true).mode(0o700).open(&path)?;
     file.write_all(text.as_bytes())?;
     drop(file);
-    give(&path, person, 0o700)?;
+    give(&path, person)?;
     Ok(std::iter::once(path.into()).chain(words).collect())
 }
 
@@ -124,7 +122,7 @@ fn free_port() -> io::Result<u16> {
 }
 
 /// Where processes print to.
-enum Outlet {
+pub(super) enum Outlet {
     /// Into a pipe whose other end is written to our files.
     Pipe(io::PipeReader, io::PipeWriter),
     /// Straight into a file of the user's.
@@ -182,31 +180,25 @@ impl Outlet {
         Ok(())
     }
 
-    fn follow(
+    /// Write down what is printed from now on. If that cannot be, it is lost, and the job goes on.
+    pub(super) fn follow(
         self,
         brief: &Brief,
         attempt: &Attempt,
         viewers: &Viewers,
-    ) -> Result<Started, String> {
+    ) -> io::Result<Printed> {
         let (from, terminal): (Box<dyn io::Read + Send>, _) = match self {
-            Outlet::Own(_) => {
-                return Ok(Started { log: None, terminal: None });
-            }
+            Outlet::Own(_) => return Ok(Printed::default()),
             Outlet::Pipe(reader, _) => (Box::new(reader), None),
-            Outlet::Terminal(terminal, _) => {
-                let reader = terminal.reader().map_err(|error| format!("terminal: {error}"))?;
-                (Box::new(reader), Some(terminal))
-            }
+            Outlet::Terminal(terminal, _) => (Box::new(terminal.reader()?), Some(terminal)),
         };
-        let log = Log::open(&attempt.0, brief.log_bytes, brief.log_files)
-            .map_err(|error| format!("{}: {error}", attempt.log().display()))?;
+        let log = Log::open(&attempt.0, brief.log_bytes, brief.log_files);
         let viewers = Viewers::clone(viewers);
         let (written, closed) = channel();
-        let thread = std::thread::Builder::new().spawn(move || {
+        std::thread::Builder::new().spawn(move || {
             let _written = written;
-            follow(from, log, &viewers);
-        });
-        thread.map_err(|error| format!("thread: {error}"))?;
-        Ok(Started { log: Some(closed), terminal })
+            follow(from, log.ok(), &viewers);
+        })?;
+        Ok(Printed { log: Some(closed), terminal })
     }
 }
