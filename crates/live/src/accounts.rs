@@ -1,7 +1,7 @@
 //! What is written down about the past: GPU time by tenant and user, who was stopped for whom and
 //! what that cost, and who changed what. All of it is bounded.
 
-use crate::job::{Attempt, Job};
+use crate::job::Attempt;
 use crate::live::Live;
 use heeler_backend::Way;
 use heeler_model::{Generation, Placement, Reason, TenantId, Time};
@@ -89,6 +89,11 @@ impl Accounts {
         }
     }
 
+    /// A job is over.
+    pub(crate) fn ended(&mut self, tenant: TenantId, user: String) {
+        self.rows.entry((tenant, user)).or_default().jobs += 1;
+    }
+
     /// The latest eviction of a stretch, if it is still known. It is among the latest, since a job
     /// is stopped soon after it was told to.
     fn eviction_of(&mut self, job: u32, generation: Generation) -> Option<&mut Evicted> {
@@ -127,7 +132,8 @@ fn overhead(attempt: &Attempt, until: Time) -> u64 {
 }
 
 impl Live {
-    /// Book a stretch that has ended. Useful and lost add up to what it held. Returns what was lost.
+    /// Book a stretch that has ended, and say what was lost. Useful and lost add up to what it
+    /// held.
     pub(crate) fn book(&mut self, id: u32, attempt: &Attempt, worth: Worth) -> u64 {
         let now = self.now;
         let Some(job) = self.jobs.live_mut(id) else { return 0 };
@@ -162,24 +168,23 @@ impl Live {
         job.kept = 0;
     }
 
-    /// A stretch that was ended for another has cleared its GPUs.
+    /// A stretch that may have been ended for another has cleared its GPUs.
     pub(crate) fn eviction_over(
         &mut self,
         job: u32,
-        generation: Generation,
+        attempt: &Attempt,
         way: Option<Way>,
         lost: u64,
     ) {
         let now = self.now;
-        if let Some(evicted) = self.accounts.eviction_of(job, generation) {
+        // Most were never told to stop, and are not looked for.
+        if attempt.leaves.is_none() {
+            return;
+        }
+        if let Some(evicted) = self.accounts.eviction_of(job, attempt.generation) {
             evicted.way = way;
             evicted.cleared = Some(now);
             evicted.lost = lost;
         }
-    }
-
-    /// A job is over.
-    pub(crate) fn count_ended(&mut self, job: &Job) {
-        self.accounts.rows.entry((job.tenant, job.user.clone())).or_default().jobs += 1;
     }
 }

@@ -16,9 +16,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A real folder on a disk that can be made full.
+#[derive(Debug)]
 struct Tight(Folder, Arc<AtomicBool>);
 
 /// A file there.
+#[derive(Debug)]
 struct TightFile(File, Arc<AtomicBool>);
 
 fn room(full: &AtomicBool) -> io::Result<()> {

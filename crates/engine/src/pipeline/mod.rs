@@ -23,9 +23,9 @@ use crate::traits::{Key, Line, Note, Policy};
 use crate::view::View;
 use heeler_model::{JobId, ModelId, Plan, Span, TenantId, Time};
 use memo::Memo;
-use queue::{ClassKey, Queue, Seat};
+use queue::{ClassKey, Queue, SavedSeat, Seat, line_of};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use timers::Timers;
 use walk::Walk;
 
@@ -323,6 +323,10 @@ impl Policy for Pipeline {
             "next_round": self.next_round,
             "stirred": self.stirred,
             "round_over": self.round_over,
+            // When jobs were taken to end, and where they sit, is not what one would say now of
+            // those that overran.
+            "seats": self.queue.saved(),
+            "ends": self.ends.iter().collect::<Vec<_>>(),
         })
     }
 
@@ -337,14 +341,27 @@ impl Policy for Pipeline {
         let wrong = |error: serde_json::Error| error.to_string();
         self.previous = serde_json::from_value(saved["previous"].clone()).map_err(wrong)?;
         self.next_round = serde_json::from_value(saved["next_round"].clone()).map_err(wrong)?;
+        let seats: Option<Vec<SavedSeat>> =
+            serde_json::from_value(saved["seats"].clone()).map_err(wrong)?;
+        let seats = seats.into_iter().flatten();
+        let lines: BTreeMap<JobId, Option<Line>> =
+            seats.map(|seat| (seat.0, line_of(&seat, view.now()))).collect();
         let ids: Vec<JobId> = view.jobs().iter().map(|job| job.id).collect();
         for id in ids {
             let job = view.job(id);
             if job.is_placed() || job.phase == Phase::Waiting {
                 self.seat(id, view);
+                if let Some(Some(line)) = lines.get(&id) {
+                    self.seat_at(job, *line, view);
+                }
                 self.expect_end(id, view);
                 self.lease_of(id, view, job.is_placed());
             }
+        }
+        let ends: Option<Vec<(Time, JobId)>> =
+            serde_json::from_value(saved["ends"].clone()).map_err(wrong)?;
+        for (at, id) in ends.unwrap_or_default() {
+            self.ends.set(view.jobs(), id, Some(at));
         }
         // What was saved before this was noted is decided on at once.
         self.stirred = saved["stirred"].as_bool().unwrap_or(true);

@@ -36,6 +36,16 @@ impl Seat {
     }
 }
 
+/// A job, its key at time zero, and how fast that changes.
+pub(super) type SavedSeat = (JobId, String, i64, i64);
+
+/// The line that a saved seat stands for now.
+pub(super) fn line_of(saved: &SavedSeat, now: Time) -> Option<Line> {
+    let (_, zero, minor, slope) = saved;
+    let major = zero.parse::<i128>().ok()? + change(*slope, now);
+    Some(Line { key: Key { major: major as i64, minor: *minor }, slope: *slope })
+}
+
 /// How far a key has gone since time zero.
 fn change(slope: i64, now: Time) -> i128 {
     i128::from(slope) * i128::from(now.micros())
@@ -191,6 +201,20 @@ impl Queue {
             }
         }
         matches!(spot, Spot::Running { .. })
+    }
+
+    /// Where everybody sits, to be saved: what one would say later of a job whose line has bent by
+    /// itself may differ.
+    pub(super) fn saved(&self) -> Vec<SavedSeat> {
+        let seats = self.spots.iter().flatten().map(|spot| {
+            let (seat, slope) = match spot {
+                Spot::Waiting { seat, .. } => (seat, 0),
+                Spot::Running { group, seat } => (seat, group.slope),
+            };
+            // A number this wide is not known to all who read JSON.
+            (seat.job, seat.major_at_zero.to_string(), seat.minor, slope)
+        });
+        seats.collect()
     }
 
     /// Whether a job waits here.

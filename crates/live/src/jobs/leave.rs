@@ -79,14 +79,13 @@ impl Live {
         job.rests = None;
         let alarms = std::mem::take(&mut job.alarms);
         let (head, is_task, begun) = (job.head, job.task.is_some(), job.first_started.is_some());
+        let (tenant, user) = (job.tenant, job.user.clone());
         let behind = job.keeps.array.is_some();
         job.keeps.needs.clear();
         for (at, alarm) in alarms {
             self.alarms.remove(&(at, id, alarm));
         }
-        if let Some(job) = self.jobs.live(id).cloned() {
-            self.count_ended(&job);
-        }
+        self.accounts.ended(tenant, user);
         self.outbox.push(Order::Forget { job: JobId(id) });
         self.jobs.retire(id);
         self.changed(id);

@@ -44,8 +44,8 @@ impl Live {
             let over = said(leaving.state(), self.now, ending);
             return self.finish(id, generation, over, Exit::Failed, leaving.word(), Worth::Good);
         }
-        let Some((_, lost)) = self.close(id, leaving.word(), Worth::Lost) else { return };
-        self.eviction_over(id, generation, None, lost);
+        let Some((attempt, lost)) = self.close(id, leaving.word(), Worth::Lost) else { return };
+        self.eviction_over(id, &attempt, None, lost);
         if let Some(job) = self.jobs.live_mut(id) {
             job.leaving = None;
             job.restarts += 1;
@@ -63,8 +63,8 @@ impl Live {
         word: &str,
         worth: Worth,
     ) {
-        let Some((_, lost)) = self.close(id, word, worth) else { return };
-        self.eviction_over(id, generation, None, lost);
+        let Some((attempt, lost)) = self.close(id, word, worth) else { return };
+        self.eviction_over(id, &attempt, None, lost);
         self.tell(Event::Stopped { job: JobId(id), generation, exit });
         self.over(id, over);
     }
@@ -111,8 +111,8 @@ impl Live {
         let saved = job.saves();
         let done = self.work_done(id) * f64::from(safe) / 1000.0;
         let worth = if saved { Worth::Part(safe) } else { Worth::Lost };
-        let Some((_, lost)) = self.close(id, word, worth) else { return };
-        self.eviction_over(id, generation, None, lost);
+        let Some((attempt, lost)) = self.close(id, word, worth) else { return };
+        self.eviction_over(id, &attempt, None, lost);
         if let Some(job) = self.jobs.live_mut(id) {
             job.restarts += 1;
             job.rests = saved.then_some(Way::Saved);

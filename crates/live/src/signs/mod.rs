@@ -116,13 +116,13 @@ impl Live {
             Way::Requeued => ("requeued", Worth::Lost),
         };
         let done = if kept { self.work_done(id) } else { 0.0 };
-        let Some((_, lost)) = self.close(id, word, worth) else { return };
+        let Some((attempt, lost)) = self.close(id, word, worth) else { return };
         let Some(job) = self.jobs.live_mut(id) else { return };
         job.rests = kept.then_some(way);
         if !kept {
             job.ran = Span::ZERO;
         }
-        self.eviction_over(id, generation, Some(way), lost);
+        self.eviction_over(id, &attempt, Some(way), lost);
         self.back(id, generation, Exit::Saved { done });
     }
 

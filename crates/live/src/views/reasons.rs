@@ -2,7 +2,9 @@
 
 use crate::live::Live;
 use heeler_api::ReasonView;
-use heeler_model::{Cluster, JobId, KindSet, Naming, Placement, Reason, TenantId, Tier, render};
+use heeler_model::{
+    Cluster, JobId, KindSet, Naming, Placement, Reason, TenantId, Tier, Time, Words, render,
+};
 use std::fmt::Write;
 
 /// `n3[0-3] n7[0]`, with nodes by name.
@@ -58,15 +60,7 @@ impl Live {
 
     /// A reason in words and in numbers.
     pub fn reason_view(&self, reason: &Reason) -> ReasonView {
-        let words = match reason {
-            // Times count from the journal's beginning, which means nothing to people.
-            Reason::NotBefore { until } => {
-                let left = until.since(self.now);
-                let sentence = format!("it may not start for another {left}");
-                heeler_model::Words { sentence, hint: None }
-            }
-            reason => render(reason, self),
-        };
+        let words = self.dated(reason).unwrap_or_else(|| render(reason, self));
         let tier = match reason.tier() {
             Tier::Never => "never",
             Tier::NotAllowed => "not-allowed",
@@ -79,5 +73,61 @@ impl Live {
             hint: words.hint,
             data: serde_json::to_value(reason).unwrap_or_default(),
         }
+    }
+
+    /// Reasons with times in them. Times count from the journal's beginning, which means nothing to
+    /// people, so they are told how long it is until then.
+    fn dated(&self, reason: &Reason) -> Option<Words> {
+        let left = |until: Time| until.since(self.now);
+        let (sentence, hint) = match *reason {
+            Reason::NotBefore { until } => {
+                (format!("it may not start for another {}", left(until)), None)
+            }
+            Reason::RoundNotOver { until } => (
+                format!("decisions are taken at the end of a round, next in {}", left(until)),
+                None,
+            ),
+            Reason::Protected { holder, until } => (
+                format!(
+                    "job {} holds a lease on GPUs it could use for another {}",
+                    self.job_name(holder.0),
+                    left(until)
+                ),
+                None,
+            ),
+            Reason::WouldDelay { job, starts, by } => (
+                format!(
+                    "it would run {by} into the reservation of job {}, which is to start in {}",
+                    self.job_name(job.0),
+                    left(starts)
+                ),
+                Some("declare a shorter run time, if it is shorter".into()),
+            ),
+            Reason::Leased { from, by } => (
+                format!(
+                    "its deadline is promised {} from now; leases are reserved for it in {}",
+                    left(by),
+                    left(from)
+                ),
+                Some("it may start earlier on GPUs that nobody has reserved".into()),
+            ),
+            Reason::DeadlineNotFeasible { asked, offered } => (
+                format!(
+                    "its deadline in {} cannot be promised, and GPUs that are left over go to \
+                     others",
+                    left(asked)
+                ),
+                offered.map(|at| format!("the earliest that can be promised is in {}", left(at))),
+            ),
+            Reason::DeadlineLost { asked } => (
+                format!(
+                    "it cannot end by its deadline in {} any more, so it comes last",
+                    left(asked)
+                ),
+                Some("without a deadline it would be served as best effort".into()),
+            ),
+            _ => return None,
+        };
+        Some(Words { sentence, hint })
     }
 }
