@@ -67,7 +67,7 @@ pub(super) async fn events(
         }
         None => from.after,
     };
-    let (write, body) = Flow::new();
+    let (write, body) = Flow::open();
     let next = match after {
         Some(after) => after.saturating_add(1),
         None => *web.handle.board().ring.watch().borrow(),
