@@ -60,7 +60,7 @@ fn clock_seconds(text: &str) -> Option<u64> {
         _ => return None,
     };
     (minutes < 60 && seconds <= 60 && hours < 1 << 32)
-        .then_some(hours * 3600 + minutes * 60 + seconds)
+        .then(|| hours * 3600 + minutes * 60 + seconds)
 }
 
 fn is_leap(year: u64) -> bool {
