@@ -124,6 +124,7 @@ mod tests {
             ("04:05.678", Some(245)),
             ("UNLIMITED", None),
             ("1:2:3:4", None),
+            ("18446744073709551615:00:00", None),
         ] {
             assert_eq!(length_seconds(length), count, "{length}");
         }
