@@ -252,7 +252,7 @@ class Client:
 
 
 def usual_socket() -> Path:
-    """Where a server's socket is if nobody says: in one's own state folder, else in the machine's."""
+    """Where a socket is if nobody says: in one's own state folder, else in the machine's."""
     shared = Path("/var/lib/heeler")
     state = os.environ.get("HEELER_STATE")
     if state:
