@@ -23,6 +23,9 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 #: What jobs do that will not run again.
 OVER = frozenset(["completed", "failed", "cancelled", "timeout", "stopped"])
 
+#: What a server's socket is called in its state folder.
+SOCKET = "heeler.sock"
+
 #: A job's number, or what names jobs: ``17``, ``"17_3"``, ``"1-10"``, ``"last"``.
 Jobs = Union[int, str]
 
@@ -66,7 +69,8 @@ class Client:
     """A Heeler server.
 
     ``server`` is the path of its Unix socket, or ``https://host:port`` with a ``token``; else the
-    variables ``HEELER_SERVER`` and ``HEELER_TOKEN`` say it.
+    variables ``HEELER_SERVER`` and ``HEELER_TOKEN`` say it, else it is where the command line finds
+    it, too.
     """
 
     def __init__(
@@ -76,12 +80,10 @@ class Client:
         timeout_s: Optional[float] = 30.0,
         tls: Optional[ssl.SSLContext] = None,
     ) -> None:
-        where = str(server or os.environ.get("HEELER_SERVER") or "")
-        if not where:
-            raise ValueError(
-                "which server? give the path of its socket (heeler.sock in its state folder) or "
-                "its address, or set HEELER_SERVER"
-            )
+        where = str(server or os.environ.get("HEELER_SERVER") or usual_socket())
+        for scheme in ("unix://", "unix:"):
+            if where.startswith(scheme):
+                where = where[len(scheme) :]
         self._where = where
         self._token = token or os.environ.get("HEELER_TOKEN")
         self._timeout_s = timeout_s
@@ -247,6 +249,19 @@ class Client:
                 yield data
         finally:
             connection.close()
+
+
+def usual_socket() -> Path:
+    """Where a socket is if nobody says: in one's own state folder, else in the machine's."""
+    shared = Path("/var/lib/heeler")
+    state = os.environ.get("HEELER_STATE")
+    if state:
+        return Path(state) / SOCKET
+    if os.geteuid() == 0:
+        return shared / SOCKET
+    states = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    own = Path(states) / "heeler" / SOCKET
+    return shared / SOCKET if not own.exists() and (shared / SOCKET).exists() else own
 
 
 def _quoted(jobs: Jobs) -> str:

@@ -127,8 +127,9 @@ class Clients(Case):
     def test_a_server_that_is_not_there(self):
         with self.assertRaisesRegex(Unreachable, "no server answers at"):
             Client(self.folder / "nobody").nodes()
-        with self.assertRaisesRegex(ValueError, "HEELER_SERVER"):
-            Client()
+        os.environ["HEELER_STATE"] = str(self.folder)
+        with self.assertRaisesRegex(Unreachable, f"{self.folder}/heeler.sock"):
+            Client().nodes()
 
     def test_over_the_network_with_a_token(self):
         over = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers)

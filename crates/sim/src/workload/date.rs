@@ -60,7 +60,7 @@ fn clock_seconds(text: &str) -> Option<u64> {
         _ => return None,
     };
     (minutes < 60 && seconds <= 60 && hours < 1 << 32)
-        .then_some(hours * 3600 + minutes * 60 + seconds)
+        .then(|| hours * 3600 + minutes * 60 + seconds)
 }
 
 fn is_leap(year: u64) -> bool {
@@ -124,6 +124,7 @@ mod tests {
             ("04:05.678", Some(245)),
             ("UNLIMITED", None),
             ("1:2:3:4", None),
+            ("18446744073709551615:00:00", None),
         ] {
             assert_eq!(length_seconds(length), count, "{length}");
         }
