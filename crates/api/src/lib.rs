@@ -21,7 +21,8 @@ pub use submission::{
     Array, Class, Condition, Dependency, Early, Gpus, Pause, Ranks, Submission, Submitted,
 };
 pub use view::{
-    AttemptView, JobState, JobView, NodeView, RecipeChange, RecipeView, RunReport, ServerView,
+    AttemptView, JobEvent, JobState, JobView, NodeView, RecipeChange, RecipeView, RunReport,
+    ServerView,
 };
 
 /// The version of everything here, as it stands in paths.

@@ -157,6 +157,30 @@ pub struct JobView {
     pub submission: Option<Submission>,
 }
 
+/// A job is doing something else than before: what the event stream carries.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct JobEvent {
+    /// When, seconds since 1970.
+    pub at: f64,
+    /// The job.
+    pub job: u32,
+    /// What people call it.
+    pub name: String,
+    /// Who handed it in.
+    pub user: String,
+    /// Whose quota it uses.
+    pub tenant: String,
+    /// What it does now.
+    pub state: JobState,
+    /// Where it runs: `n0[0-3]`.
+    pub on: Option<String>,
+    /// Seconds since it was handed in.
+    pub age_s: f64,
+    /// Seconds from being handed in until it first had GPUs.
+    pub waited_s: Option<f64>,
+}
+
 /// A node as it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]

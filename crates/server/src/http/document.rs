@@ -31,6 +31,7 @@ const ANYWHERE: [(&str, &str); 12] = [
         description = "A scheduler for deep-learning jobs. Over the Unix socket, who asks is known \
                        by the socket's credentials; over TCP, by a token.",
     ),
+    components(schemas(heeler_api::JobEvent)),
     tags(
         (name = "jobs", description = "Handing in jobs, looking at them, acting on them"),
         (name = "knowing", description = "Why, when, what if, and what it cost"),

@@ -165,7 +165,7 @@ const ACTIVE: [JobState; 6] = [
     get, path = "/v1/jobs", tag = "jobs", params(Wanted),
     responses((status = 200, body = Vec<JobView>, description = "The jobs")),
 )]
-pub(super) async fn list(
+pub(super) async fn list_jobs(
     State(web): State<Web>,
     caller: Caller,
     Asked(wanted): Asked<Wanted>,

@@ -32,7 +32,7 @@ pub(super) fn done() -> Response {
     get, path = "/v1/nodes", tag = "cluster",
     responses((status = 200, body = Vec<NodeView>, description = "The nodes")),
 )]
-pub(super) async fn list(State(web): State<Web>, caller: Caller) -> Answered<Response> {
+pub(super) async fn list_nodes(State(web): State<Web>, caller: Caller) -> Answered<Response> {
     let readings = web.handle.readings().await;
     web.read(caller, move |live, _| {
         let mut nodes = live.nodes();

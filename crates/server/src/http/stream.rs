@@ -9,10 +9,11 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use heeler_api::{Code, Problem};
+use heeler_api::{Code, JobEvent, Problem};
 use heeler_live::Change;
 use serde::Deserialize;
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use utoipa::IntoParams;
@@ -26,7 +27,7 @@ const AT_ONCE: usize = 512;
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
-pub(super) struct From {
+pub(super) struct Since {
     /// The number of the last event seen, for those who cannot send `Last-Event-ID`.
     #[param(maximum = 18446744073709551615_u64)]
     after: Option<u64>,
@@ -36,13 +37,13 @@ pub(super) struct From {
 
 /// Follow what changes about jobs (server-sent events).
 ///
-/// Events are called `job` and carry a change in JSON. Whoever comes back with `Last-Event-ID` gets
+/// Events are called `job` and carry a `JobEvent` in JSON. Whoever comes back with `Last-Event-ID` gets
 /// what they missed; an event called `gone` says that some of it is not kept any more, and that
 /// jobs should be listed anew.
 #[utoipa::path(
     get, path = "/v1/events", tag = "jobs",
     params(
-        From,
+        Since,
         ("Last-Event-ID" = Option<u64>, Header, description = "The last event seen"),
     ),
     responses((status = 200, body = String, content_type = "text/event-stream",
@@ -52,7 +53,7 @@ pub(super) async fn events(
     State(web): State<Web>,
     caller: Caller,
     headers: HeaderMap,
-    Asked(from): Asked<From>,
+    Asked(from): Asked<Since>,
 ) -> Answered<Response> {
     // So that strangers are refused here and not in the stream.
     web.look(caller.clone(), |_, _| Ok(()), |()| ()).await?;
@@ -79,6 +80,21 @@ pub(super) async fn events(
     let headers =
         [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
     Ok((headers, body).into_response())
+}
+
+/// A change as it is sent.
+fn event(live: &heeler_live::Live, change: &Change) -> JobEvent {
+    JobEvent {
+        at: live.seconds(change.at),
+        job: change.job,
+        name: change.name.clone(),
+        user: change.user.clone(),
+        tenant: change.tenant.clone(),
+        state: change.state,
+        on: change.on.clone(),
+        age_s: change.age_s,
+        waited_s: change.waited_s,
+    }
 }
 
 /// Whoever follows.
@@ -134,12 +150,14 @@ impl Follower {
         // Rights may have changed since the stream was opened.
         let look = move |live: &heeler_live::Live, who: &heeler_api::Who| {
             let may = |change: &Change| live.may_see_tenant(who, &change.tenant);
-            Ok(changes.into_iter().filter(|(_, it)| may(it)).collect::<Vec<_>>())
+            let seen = changes.into_iter().filter(|(_, it)| may(it));
+            let told = |(number, it): (u64, Arc<Change>)| (number, event(live, &it));
+            Ok(seen.map(told).collect::<Vec<_>>())
         };
         let seen = self.web.look(self.caller.clone(), look, |seen| seen).await.ok()?;
         for (number, change) in seen {
             if self.job.is_none_or(|job| job == change.job) {
-                let data = serde_json::to_string(&*change).unwrap_or_default();
+                let data = serde_json::to_string(&change).unwrap_or_default();
                 // Writing to a string cannot fail.
                 let _ = write!(text, "id: {number}\nevent: job\ndata: {data}\n\n");
             }

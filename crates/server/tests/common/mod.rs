@@ -18,21 +18,21 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
 
 /// A server with two nodes of four GPUs and no processes.
-pub struct Rig {
-    pub server: Option<Server>,
-    pub settings: Settings,
-    pub runs: Duration,
+pub(crate) struct Rig {
+    pub(crate) server: Option<Server>,
+    pub(crate) settings: Settings,
+    pub(crate) runs: Duration,
     _folder: TempDir,
 }
 
 impl Rig {
     /// One as usual, whose jobs run for a minute.
-    pub fn new() -> Rig {
+    pub(crate) fn new() -> Rig {
         Rig::with(|_| {})
     }
 
     /// One with other settings.
-    pub fn with(change: impl FnOnce(&mut Settings)) -> Rig {
+    pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> Rig {
         let folder = tempfile::tempdir().expect("a folder");
         let mut settings = Settings::new(folder.path().join("state"));
         settings.seed = Some(7);
@@ -43,22 +43,22 @@ impl Rig {
         rig
     }
 
-    pub fn start(&mut self) {
+    pub(crate) fn start(&mut self) {
         let runs = self.runs;
         let world = move |tell| Ok(Box::new(Noop::new(cluster(), runs, tell)) as _);
         self.server = Some(Server::start(&self.settings, world).expect("a server"));
     }
 
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.server.take().expect("a server").stop().expect("it ends well");
     }
 
-    pub fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         Client { socket: self.settings.socket(), token: None }
     }
 
     /// A client with a token of this role in these tenants.
-    pub fn client_of(&self, user: &str, role: &str, tenants: &[&str]) -> Client {
+    pub(crate) fn client_of(&self, user: &str, role: &str, tenants: &[&str]) -> Client {
         let body = serde_json::json!({ "user": user, "role": role, "tenants": tenants });
         let made = self.client().post("/v1/tokens", &body);
         assert_eq!(made.status, 201, "{}", made.text());
@@ -75,54 +75,60 @@ impl Drop for Rig {
     }
 }
 
-pub fn cluster() -> Cluster {
+pub(crate) fn cluster() -> Cluster {
     Cluster::uniform(2, 4)
 }
 
 /// An answer, whole.
-pub struct Got {
-    pub status: u16,
-    pub headers: HeaderMap,
-    pub bytes: Bytes,
+pub(crate) struct Got {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) bytes: Bytes,
 }
 
 impl Got {
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.bytes).unwrap_or_else(|_| panic!("JSON: {}", self.text()))
     }
 
     /// The kind of problem it is.
-    pub fn code(&self) -> String {
+    pub(crate) fn code(&self) -> String {
         self.json()["code"].as_str().unwrap_or_default().to_owned()
     }
 }
 
 /// A client over the Unix socket.
 #[derive(Clone)]
-pub struct Client {
-    pub socket: PathBuf,
-    pub token: Option<String>,
+pub(crate) struct Client {
+    pub(crate) socket: PathBuf,
+    pub(crate) token: Option<String>,
 }
 
 impl Client {
-    pub fn get(&self, path: &str) -> Got {
+    pub(crate) fn get(&self, path: &str) -> Got {
         self.send("GET", path, &[], Bytes::new())
     }
 
-    pub fn post(&self, path: &str, body: &Value) -> Got {
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Got {
         self.send_json("POST", path, body)
     }
 
-    pub fn send_json(&self, method: &str, path: &str, body: &Value) -> Got {
+    pub(crate) fn send_json(&self, method: &str, path: &str, body: &Value) -> Got {
         let body = body.to_string();
         self.send(method, path, &[("content-type", "application/json")], body.into())
     }
 
-    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Bytes) -> Got {
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Bytes,
+    ) -> Got {
         let request = self.request(method, path, headers, body);
         block_on(async {
             let stream = UnixStream::connect(&self.socket).await.expect("a socket");
@@ -130,7 +136,7 @@ impl Client {
         })
     }
 
-    pub fn request(
+    pub(crate) fn request(
         &self,
         method: &str,
         path: &str,
@@ -148,7 +154,7 @@ impl Client {
     }
 
     /// Look at a job until it is as it should be.
-    pub fn wait_for(&self, job: u64, state: &str) -> Value {
+    pub(crate) fn wait_for(&self, job: u64, state: &str) -> Value {
         until(|| {
             let got = self.get(&format!("/v1/jobs/{job}"));
             let job = got.json();
@@ -158,7 +164,7 @@ impl Client {
 }
 
 /// Try until it works; what never does is a failure.
-pub fn until<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn until<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
         if let Some(value) = attempt() {
@@ -169,13 +175,13 @@ pub fn until<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(future)
 }
 
 /// Send one request over a stream.
-pub async fn exchange<S>(stream: S, request: Request<Full<Bytes>>) -> Response<Incoming>
+pub(crate) async fn exchange<S>(stream: S, request: Request<Full<Bytes>>) -> Response<Incoming>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -185,18 +191,18 @@ where
     sender.send_request(request).await.expect("an answer")
 }
 
-pub async fn whole(response: Response<Incoming>) -> Got {
+pub(crate) async fn whole(response: Response<Incoming>) -> Got {
     let (head, body) = response.into_parts();
     let bytes = body.collect().await.expect("a body").to_bytes();
     Got { status: head.status.as_u16(), headers: head.headers, bytes }
 }
 
 /// A small job.
-pub fn job(name: &str) -> Value {
+pub(crate) fn job(name: &str) -> Value {
     serde_json::json!({ "name": name, "command": ["true"], "dir": "/", "gpus": { "count": 1 } })
 }
 
-pub fn written(path: &Path, text: &str) -> PathBuf {
+pub(crate) fn written(path: &Path, text: &str) -> PathBuf {
     std::fs::write(path, text).expect("it can be written");
     path.to_owned()
 }
