@@ -7,15 +7,25 @@ const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Commands for jobs",
         &[
-            "submit", "run", "queue", "show", "logs", "cancel", "hold", "release", "suspend",
-            "resume", "requeue", "signal", "priority", "time-limit",
+            "submit",
+            "run",
+            "queue",
+            "show",
+            "logs",
+            "cancel",
+            "hold",
+            "release",
+            "suspend",
+            "resume",
+            "requeue",
+            "signal",
+            "priority",
+            "time-limit",
         ],
     ),
     (
         "Commands to know",
-        &[
-            "why", "when", "whatif", "top", "events", "history", "usage", "evictions", "audit",
-        ],
+        &["why", "when", "whatif", "top", "events", "history", "usage", "evictions", "audit"],
     ),
     (
         "Commands for the server",

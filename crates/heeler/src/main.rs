@@ -66,7 +66,12 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let (words, pointer) = live::alias::rewrite(words());
+    let words = words();
+    // Not for people, and not to be kept waiting by what is made for them.
+    if words.get(1).is_some_and(|word| word == "shepherd") {
+        return live::shepherd(words.into_iter().skip(2).collect());
+    }
+    let (words, pointer) = live::alias::rewrite(words);
     let matches = help::grouped::<CommandLine>().get_matches_from(words);
     if let Some(pointer) = pointer {
         eprintln!("note: {pointer}");

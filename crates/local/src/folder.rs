@@ -19,8 +19,9 @@ pub(crate) const BELOW_STATE: usize = 32;
 pub(crate) struct Claim {
     /// The shepherd; none, if the attempt will never be started.
     pub(crate) shepherd: Option<Being>,
-    /// The attempt that the shepherd was first started for, where its socket is.
-    pub(crate) home: Generation,
+    /// The attempt that the shepherd was first started for, where its socket is; this one, if
+    /// none is named.
+    pub(crate) home: Option<Generation>,
     /// The cgroup of the job's processes.
     pub(crate) cgroup: Option<PathBuf>,
 }
@@ -63,6 +64,11 @@ impl State {
     /// Of jobs that are not over.
     pub(crate) fn jobs(&self) -> PathBuf {
         self.0.join("jobs")
+    }
+
+    /// Of claims that shepherds without a job have ready.
+    pub(crate) fn ready(&self) -> PathBuf {
+        self.0.join("ready")
     }
 
     /// Of jobs that are over, with what they printed.
@@ -133,17 +139,30 @@ impl Attempt {
 
     /// Who has it.
     pub(crate) fn claim(&self) -> Option<Claim> {
-        read(&self.0.join("claim"))
+        let claim: Claim = read(&self.0.join("claim"))?;
+        let own = || self.0.file_name()?.to_str()?.parse().ok().map(Generation);
+        Some(Claim { home: claim.home.or_else(own), ..claim })
     }
 
-    /// Take it, unless somebody has; says whether that worked. A link is there with all that is
-    /// in it or not at all, and only one can be made.
+    /// See to it that nobody ever starts it; says whether that worked.
+    pub(crate) fn void(&self) -> io::Result<bool> {
+        self.make()?;
+        self.take(&Claim { shepherd: None, home: None, cgroup: None })
+    }
+
+    /// Take it, unless somebody has; says whether that worked.
     pub(crate) fn take(&self, claim: &Claim) -> io::Result<bool> {
         let mine = self.0.join(format!("claim.{}", std::process::id()));
         write(&mine, claim)?;
-        let linked = fs::hard_link(&mine, self.0.join("claim"));
+        let taken = self.take_with(&mine);
         fs::remove_file(&mine)?;
-        match linked {
+        taken
+    }
+
+    /// Take it with a claim that was written before. A link is there with all that is in it or
+    /// not at all, and only one can be made.
+    pub(crate) fn take_with(&self, claim: &Path) -> io::Result<bool> {
+        match fs::hard_link(claim, self.0.join("claim")) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
             Err(error) => Err(error),
@@ -198,12 +217,11 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let attempt = State(folder.path().into()).attempt(JobId(3), Generation(1));
         attempt.make().expect("a folder");
-        let void = Claim { shepherd: None, home: Generation(1), cgroup: None };
         let being = Being { pid: 1, start: 2, boot: "b".into() };
-        let taken = Claim { shepherd: Some(being), ..void.clone() };
-        assert!(attempt.take(&taken).expect("it can be written"));
-        assert!(!attempt.take(&void).expect("it can be written"));
-        assert_eq!(attempt.claim(), Some(taken));
+        let mine = Claim { shepherd: Some(being), home: None, cgroup: None };
+        assert!(attempt.take(&mine).expect("it can be written"));
+        assert!(!attempt.void().expect("it can be written"));
+        assert_eq!(attempt.claim(), Some(Claim { home: Some(Generation(1)), ..mine }));
         assert_eq!(fs::read_dir(&attempt.0).expect("it is there").count(), 1);
     }
 

@@ -2,7 +2,7 @@
 //! became of the job if its shepherd cannot.
 
 use crate::core::{Core, Intent, Link};
-use crate::folder::{Attempt, Claim, Exit, write};
+use crate::folder::{Attempt, Claim, Exit};
 use crate::mps;
 use crate::process::{is_alive, kill_left};
 use crate::wire::{Brief, Heard, Says, Stage, Told, send};
@@ -130,8 +130,7 @@ impl Keeper {
         let brief = match (now.intent, &now.brief) {
             (Intent::Run, Some(brief)) => brief.clone(),
             _ => {
-                let void = Claim { shepherd: None, home: now.generation, cgroup: None };
-                if let Err(error) = attempt.make().and_then(|()| attempt.take(&void)) {
+                if let Err(error) = attempt.void() {
                     tracing::warn!(job = self.job.0, %error, "an attempt could not be voided");
                     self.never(&now);
                 }
@@ -173,12 +172,12 @@ impl Keeper {
             brief.launch.resume = Resume::Saved;
         }
         self.share(&mut brief);
-        write(&attempt.launch(), &brief)?;
         let idle = self.core.pool.take()?;
         if send(&idle.stream, &Heard::Server(Told::Start(brief))).is_ok() {
             self.link.join(idle.stream.try_clone()?);
             self.listen(idle.stream);
         }
+        self.core.pool.refill();
         self.link.part();
         if !self.core.is_closed() {
             wait(idle.child);
@@ -206,7 +205,7 @@ impl Keeper {
 
     /// Talk to a shepherd that lives.
     fn join(&mut self, claim: &Claim) {
-        let path = self.core.state.attempt(self.job, claim.home).sock();
+        let path = self.sock(claim);
         let begun = Instant::now();
         let alive = || claim.shepherd.as_ref().is_some_and(is_alive);
         loop {
@@ -250,7 +249,11 @@ impl Keeper {
                 }
             };
             match says {
-                Says::Sign(sign) => self.happened(sign),
+                Says::Sign(sign) => {
+                    self.happened(sign);
+                    // Not before: it would be in the way of the job that is being started.
+                    self.core.pool.refill();
+                }
                 Says::State { generation, stage } => self.state(generation, stage),
                 Says::Taken => return,
                 Says::NotResumed { generation, message } => {
@@ -323,8 +326,13 @@ impl Keeper {
         }
     }
 
+    fn sock(&self, claim: &Claim) -> std::path::PathBuf {
+        let home = claim.home.unwrap_or_default();
+        self.core.state.attempt(self.job, home).sock()
+    }
+
     fn kill_left(&self, attempt: &Attempt, claim: &Claim) -> bool {
-        let sock = self.core.state.attempt(self.job, claim.home).sock();
+        let sock = self.sock(claim);
         let mark = format!("HEELER_SOCKET={}", sock.display());
         kill_left(claim, attempt.running().as_ref(), &mark)
     }

@@ -2,7 +2,7 @@
 
 use crate::cgroup::Groups;
 use crate::core::{Core, Intent, Kept, Link};
-use crate::folder::{Attempt, BELOW_STATE, Claim, LONGEST_SOCKET, make_folder, numbers, read};
+use crate::folder::{Attempt, BELOW_STATE, LONGEST_SOCKET, make_folder, numbers, read};
 use crate::inventory::Machine;
 use crate::keeper::{Found, find, keep};
 use crate::pool::Pool;
@@ -41,6 +41,7 @@ impl Local {
         if length > most {
             return Err(LocalError::TooLong { path: setup.state, length, most });
         }
+        make_folder(&setup.state.join("ready")).map_err(wrong)?;
         let machine = Machine::find(setup.emulate.as_deref())?;
         let mut notes = Vec::new();
         let cgroup = if setup.cgroups { cgroup(&mut notes) } else { None };
@@ -48,7 +49,11 @@ impl Local {
         let before = std::fs::read_to_string(setup.state.join("boot"));
         let rebooted = before.is_ok_and(|before| before != boot());
         let (kept, keep_s) = (setup.state.join("kept"), setup.keep_s);
-        std::thread::spawn(move || tidy::sweep(&kept, Duration::from_secs(keep_s)));
+        let ready = setup.state.join("ready");
+        std::thread::spawn(move || {
+            tidy::sweep(&kept, Duration::from_secs(keep_s));
+            tidy::clear_ready(&ready);
+        });
         let core = Arc::new(Core::new(setup, machine, pool, tell));
         Ok(Local { core, notes, rebooted })
     }
@@ -174,8 +179,7 @@ impl Local {
     fn void_uncertain(&self, launch: &Launch) {
         let attempt = self.core.state.attempt(launch.job, launch.generation);
         if self.rebooted && matches!(find(&attempt), Found::Unclaimed) {
-            let claim = Claim { shepherd: None, home: launch.generation, cgroup: None };
-            if let Err(error) = attempt.make().and_then(|()| attempt.take(&claim)) {
+            if let Err(error) = attempt.void() {
                 tracing::warn!(job = launch.job.0, %error, "an attempt could not be voided");
             }
         }
@@ -190,8 +194,9 @@ impl Local {
             for (generation, attempt) in self.core.state.attempts(job).into_iter().rev() {
                 match find(&attempt) {
                     Found::Unclaimed => {
-                        let claim = Claim { shepherd: None, home: generation, cgroup: None };
-                        let _ = attempt.take(&claim);
+                        if let Err(error) = attempt.void() {
+                            tracing::warn!(job = job.0, %error, "an attempt is not voided");
+                        }
                     }
                     Found::Alive(_) | Found::Dead(_) => {
                         let kept = Kept::new(generation, Intent::Clear, None);
@@ -304,7 +309,7 @@ impl Look for Eyes {
         };
         let claim = self.0.state.attempts(job).into_iter().rev().find_map(alive);
         let nothing = || io::Error::new(io::ErrorKind::NotFound, "the job does not run");
-        let home = claim.ok_or_else(nothing)?.home;
+        let home = claim.and_then(|claim| claim.home).ok_or_else(nothing)?;
         let stream = UnixStream::connect(self.0.state.attempt(job, home).sock())?;
         send(&stream, &Heard::Attach(window))?;
         Ok(stream)

@@ -4,6 +4,7 @@ use crate::setup::Setup;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -37,11 +38,14 @@ impl Pool {
     /// Keep some ready.
     pub(crate) fn new(setup: &Setup, cgroup: Option<PathBuf>) -> Pool {
         let mut arguments = setup.arguments.clone();
-        arguments.push("--wait".into());
+        arguments.extend(["--state".into(), setup.state.display().to_string()]);
         if let Some(folder) = cgroup {
             arguments.extend(["--cgroup".into(), folder.display().to_string()]);
         }
-        let recipe = Recipe { program: setup.program.clone(), arguments };
+        // Shepherds do not stand where the server does.
+        let program = std::path::absolute(&setup.program);
+        let program = program.unwrap_or_else(|_| setup.program.clone());
+        let recipe = Recipe { program, arguments };
         let shared: Arc<(Mutex<Yard>, Condvar)> = Arc::default();
         let (theirs, how, ready) = (Arc::clone(&shared), recipe.clone(), setup.ready);
         std::thread::spawn(move || refill(&theirs, &how, ready));
@@ -51,11 +55,15 @@ impl Pool {
     /// One of them, or a new one if none is ready.
     pub(crate) fn take(&self) -> io::Result<Idle> {
         let taken = lock(&self.shared.0).idle.pop();
-        self.shared.1.notify_one();
         match taken {
             Some(idle) => Ok(idle),
             None => self.recipe.start(),
         }
+    }
+
+    /// Get others ready in place of those that were taken.
+    pub(crate) fn refill(&self) {
+        self.shared.1.notify_one();
     }
 
     /// Let those who wait go.
@@ -111,7 +119,7 @@ impl Recipe {
     fn start(&self) -> io::Result<Idle> {
         let (stream, theirs) = UnixStream::pair()?;
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments).stdin(OwnedFd::from(theirs)).current_dir("/");
+        command.arg0("heeler").args(&self.arguments).stdin(OwnedFd::from(theirs)).current_dir("/");
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn()?;
         Ok(Idle { child, stream })

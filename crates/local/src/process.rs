@@ -100,7 +100,7 @@ mod tests {
         let sleep = |value: &str| Command::new("sleep").arg("60").env(name, value).spawn();
         let mut ours = sleep(value).expect("sleep runs");
         let mut other = sleep("other").expect("sleep runs");
-        let nobody = Claim { shepherd: None, home: Default::default(), cgroup: None };
+        let nobody = Claim { shepherd: None, home: None, cgroup: None };
         // Until its program is loaded, a process still has its parent's environment.
         while marked(&mark).is_empty() {
             std::thread::yield_now();

@@ -33,7 +33,8 @@ impl Setup {
         Setup {
             state: state.into(),
             emulate: None,
-            program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("heeler")),
+            // Not by its path, where another version may lie by the time it is needed.
+            program: PathBuf::from("/proc/self/exe"),
             arguments: vec!["shepherd".into()],
             ready: 4,
             log_bytes: 64 << 20,

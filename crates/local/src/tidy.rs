@@ -2,6 +2,7 @@
 //! goes at once.
 
 use crate::core::Core;
+use crate::folder::Claim;
 use heeler_model::JobId;
 use std::fs;
 use std::path::Path;
@@ -54,6 +55,17 @@ pub(crate) fn sweep(kept: &Path, keep: Duration) {
         let age = changed.ok().and_then(|at| now.duration_since(at).ok());
         if age.is_some_and(|age| age > keep) {
             let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Remove claims of shepherds that went away without a job.
+pub(crate) fn clear_ready(ready: &Path) {
+    for entry in fs::read_dir(ready).into_iter().flatten().flatten() {
+        let claim: Option<Claim> = crate::folder::read(&entry.path());
+        let shepherd = claim.and_then(|claim| claim.shepherd);
+        if !shepherd.is_some_and(|shepherd| crate::process::is_alive(&shepherd)) {
+            let _ = fs::remove_file(entry.path());
         }
     }
 }

@@ -138,6 +138,7 @@ fn is_for_jobs(name: &str) -> bool {
 fn tidy_name(text: &str) -> String {
     let last = text.rsplit('/').next().unwrap_or(text);
     let letter = |c: char| if c.is_ascii_alphanumeric() || "-_.+:@".contains(c) { c } else { '-' };
+    let last = last.trim_start_matches(['.', '-']);
     let name: String = last.chars().map(letter).take(128).collect();
     if name.is_empty() { "job".into() } else { name }
 }

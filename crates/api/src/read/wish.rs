@@ -212,9 +212,13 @@ fn nodes(value: &str) -> Result<u32, String> {
 
 fn job_name(value: &str) -> Result<String, String> {
     let letter = |c: char| c.is_ascii_alphanumeric() || "-_.+:@".contains(c);
-    match value.len() <= 128 && value.chars().all(letter) {
+    let is_fine = value.len() <= 128 && value.chars().all(letter);
+    match is_fine && !value.starts_with(['.', '-']) {
         true => Ok(value.into()),
-        false => Err(format!("expected up to 128 letters, digits and -_.+:@, found `{value}`")),
+        false => Err(format!(
+            "expected up to 128 letters, digits and -_.+:@, not beginning with a dot or a dash, \
+             found `{value}`"
+        )),
     }
 }
 

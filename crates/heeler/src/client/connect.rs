@@ -18,11 +18,8 @@ use tokio_rustls::TlsConnector;
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// Where systems keep the certificates they trust.
-const TRUSTED: [&str; 3] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/cert.pem",
-];
+const TRUSTED: [&str; 3] =
+    ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
 /// Nobody answers where the server should be.
 #[derive(Debug, thiserror::Error)]

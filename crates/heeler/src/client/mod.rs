@@ -59,11 +59,7 @@ impl Client {
     }
 
     /// Ask for something with a body.
-    pub(crate) fn post<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &impl Serialize,
-    ) -> Result<T> {
+    pub(crate) fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T> {
         let body = serde_json::to_vec(body)?;
         self.wait_for(self.ask(Method::POST, path, Some(body)))
     }

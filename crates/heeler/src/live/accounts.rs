@@ -103,8 +103,7 @@ fn put(asking: &Asking, name: &str, change: &TenantChange) -> Result<()> {
 }
 
 fn table(tenants: &[TenantView]) -> String {
-    let columns =
-        ["tenant", "part of", "weight>", "quota>", "limit>", "in use>", "jobs>", "users"];
+    let columns = ["tenant", "part of", "weight>", "quota>", "limit>", "in use>", "jobs>", "users"];
     let mut table = Table::prose(&columns);
     for tenant in tenants {
         let some = |gpus: Option<u32>| gpus.map_or("–".into(), |gpus| gpus.to_string());

@@ -19,7 +19,9 @@ pub(crate) fn rewrite(words: Vec<String>) -> (Vec<String>, Option<String>) {
     let rewritten = match typed.as_str() {
         "sbatch" => with_dashes(rest()),
         "scontrol" => match scontrol(&rest()) {
-            Some(rewritten) => return (full(&words, rewritten.clone()), Some(told("scontrol", &rewritten[0]))),
+            Some(rewritten) => {
+                return (full(&words, rewritten.clone()), Some(told("scontrol", &rewritten[0])));
+            }
             None => return (words, None),
         },
         _ => rest(),

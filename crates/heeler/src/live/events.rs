@@ -33,7 +33,9 @@ impl Events {
             return format!("{{\"version\":\"{}\",\"event\":{event}}}\n", heeler_api::VERSION);
         }
         let word = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or("").to_string();
-        let Some(job) = event.get("job").and_then(Value::as_u64) else { return format!("{data}\n") };
+        let Some(job) = event.get("job").and_then(Value::as_u64) else {
+            return format!("{data}\n");
+        };
         let on = word("on");
         let on = if on.is_empty() { on } else { format!(" on {on}") };
         format!(

@@ -1,6 +1,7 @@
 //! `heeler logs`: what a job printed, and what it prints.
 
 use super::asking::{Asking, one};
+use super::wait;
 use crate::client::{Client, Lines};
 use anyhow::Result;
 use clap::Args;
@@ -42,10 +43,23 @@ pub(crate) async fn stream(
     follow: bool,
     to: &mut impl Write,
 ) -> Result<()> {
+    if follow {
+        // Before it begins there is nothing to read.
+        super::run::begun(client, job).await?;
+    }
     let (mut from, mut again) = (0_u64, 0);
     loop {
         match piece(client, job, from, follow, to).await {
-            Ok(_) => return Ok(()),
+            Ok(_) if !follow => return Ok(()),
+            Ok(written) => {
+                from += written;
+                // A server that ends closes its streams, and the job goes on without it.
+                let view = wait::until(client, job, |_| true).await?;
+                if view.state.is_over() {
+                    let rest = piece(client, job, from, false, to).await;
+                    return rest.map(|_| ()).map_err(|broken| broken.error);
+                }
+            }
             Err(Broken { written, error }) => {
                 // The output itself is closed: whoever read it has seen enough.
                 let closed = error.downcast_ref::<std::io::Error>().is_some();
@@ -55,9 +69,9 @@ pub(crate) async fn stream(
                 }
                 again = if written > 0 { 0 } else { again + 1 };
                 from += written;
-                tokio::time::sleep(Duration::from_millis(500)).await;
             }
         }
+        tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }
 
@@ -98,4 +112,3 @@ async fn piece(
 pub(crate) fn remark(text: &str) {
     eprintln!("heeler: {text}");
 }
-

@@ -25,6 +25,7 @@ mod whatif;
 mod words;
 
 pub(crate) use knowing::{forecast_text, why};
+pub(crate) use serve::shepherd;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -98,9 +99,6 @@ pub(crate) enum Live {
     Quota(accounts::Quota),
     /// Make, list and take back tokens for those who come over the network
     Token(accounts::Token),
-    /// What looks after one job's processes; started by the server
-    #[command(hide = true)]
-    Shepherd(up::Shepherd),
 }
 
 impl Live {
@@ -108,7 +106,6 @@ impl Live {
         match self {
             Live::Submit(command) => return command.run(),
             Live::Run(command) => return command.run(),
-            Live::Shepherd(command) => return Ok(command.run()),
             Live::Up(command) => command.run(),
             Live::Down(command) => command.run(),
             Live::Server(command) => command.run(),

@@ -38,8 +38,18 @@ impl History {
 
 fn history(jobs: &[JobView]) -> String {
     let columns = [
-        "job", "name", "user", "tenant", "state", "exit>", "GPUs>", "submitted", "waited>", "ran>",
-        "GPU-h>", "lost>",
+        "job",
+        "name",
+        "user",
+        "tenant",
+        "state",
+        "exit>",
+        "GPUs>",
+        "submitted",
+        "waited>",
+        "ran>",
+        "GPU-h>",
+        "lost>",
     ];
     let mut table = Table::new(&columns);
     for job in jobs {

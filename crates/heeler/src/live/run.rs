@@ -75,10 +75,7 @@ impl Run {
 /// Show what a job prints until it is over; Ctrl-C cancels it.
 async fn follow(client: &Client, job: u32) -> Result<JobView> {
     let work = async {
-        let begun = begun(client, job).await?;
-        if begun.started.is_some() || !begun.state.is_over() {
-            show(client, job).await?;
-        }
+        show(client, job).await?;
         wait::until(client, job, |view| view.state.is_over()).await
     };
     tokio::pin!(work);

@@ -46,7 +46,8 @@ fn facts(job: &JobView) -> Vec<(&'static str, String)> {
     let said = |at: Option<f64>| at.map(words::moment).unwrap_or_default();
     let class = serde_json::to_value(job.class).ok();
     let class = class.and_then(|value| value.as_str().map(str::to_string)).unwrap_or_default();
-    let kinds = if job.kinds.is_empty() { String::new() } else { format!(" {}", job.kinds.join("/")) };
+    let kinds =
+        if job.kinds.is_empty() { String::new() } else { format!(" {}", job.kinds.join("/")) };
     let reason = job.reason.as_ref().map(|reason| match &reason.hint {
         Some(hint) => format!("{}; {hint}", reason.sentence),
         None => reason.sentence.clone(),

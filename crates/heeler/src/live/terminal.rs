@@ -80,8 +80,7 @@ fn keys() -> mpsc::Receiver<Vec<u8>> {
 
 async fn attach(client: &Client, job: u32, typed: &mut mpsc::Receiver<Vec<u8>>) -> Result<()> {
     let size = window();
-    let path =
-        format!("/v1/jobs/{job}/attach?rows={}&columns={}", size.rows, size.columns);
+    let path = format!("/v1/jobs/{job}/attach?rows={}&columns={}", size.rows, size.columns);
     let stream = client.upgrade(&path).await?;
     let (mut from, mut to) = tokio::io::split(stream);
     let mut sizes = signal(SignalKind::window_change())?;

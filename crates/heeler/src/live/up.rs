@@ -10,7 +10,7 @@ use std::fs::OpenOptions;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "\
@@ -34,7 +34,7 @@ pub(crate) struct Up {
     #[arg(long, value_name = "FOLDER")]
     state: Option<PathBuf>,
     /// Make up GPUs: 8xA100, or 2x8xA100 for two nodes [default: those that this machine has]
-    #[arg(long, value_name = "GPUS")]
+    #[arg(long, value_name = "GPUS", value_parser = emulated)]
     pub(super) emulate: Option<String>,
     /// The recipe that decides in a new state folder; an old one knows its own (`heeler recipe`)
     #[arg(long, short, value_name = "RECIPE", default_value = "fifo")]
@@ -63,6 +63,14 @@ pub(crate) struct Up {
     /// It was started by one that returned.
     #[arg(long, hide = true)]
     detached: bool,
+}
+
+/// Checked here, since it is a mistake of whoever types it.
+fn emulated(text: &str) -> Result<String, String> {
+    match text.parse::<heeler_local::Emulated>() {
+        Ok(_) => Ok(text.to_string()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 impl Up {
@@ -96,7 +104,8 @@ impl Up {
         let path = state.join("server.log");
         let log = OpenOptions::new().create(true).append(true).open(&path);
         let log = log.with_context(|| format!("{} cannot be written", path.display()))?;
-        let words = std::env::args_os().skip(1).filter(|word| word != "--background" && word != "-b");
+        let words =
+            std::env::args_os().skip(1).filter(|word| word != "--background" && word != "-b");
         let mut child = Command::new(std::env::current_exe()?)
             .args(words)
             .arg("--detached")
@@ -138,17 +147,4 @@ fn last_lines(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let lines: Vec<&str> = text.lines().rev().take(3).collect();
     lines.into_iter().rev().collect::<Vec<_>>().join("\n  ")
-}
-
-#[derive(Args)]
-pub(crate) struct Shepherd {
-    /// What the server tells it
-    #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
-    words: Vec<String>,
-}
-
-impl Shepherd {
-    pub(crate) fn run(&self) -> ExitCode {
-        serve::shepherd(&self.words)
-    }
 }

@@ -4,7 +4,7 @@ use super::logs::remark;
 use super::words;
 use crate::client::{Client, NoServer};
 use anyhow::Result;
-use heeler_api::JobView;
+use heeler_api::{Code, JobView, Problem};
 use hyper::Method;
 use std::time::Duration;
 
@@ -41,7 +41,9 @@ pub(crate) async fn until(
 
 /// Whether a server may come back that was not there.
 fn is_away(error: &anyhow::Error) -> bool {
-    error.is::<NoServer>() || error.is::<hyper::Error>()
+    let code = error.downcast_ref::<Problem>().map(|problem| problem.code);
+    let passes = matches!(code, Some(Code::Unavailable | Code::Busy));
+    passes || error.is::<NoServer>() || error.is::<hyper::Error>()
 }
 
 /// Wait for all, say how each ended, and give the largest exit code.

@@ -104,7 +104,11 @@ impl WhatIfCommand {
                 false => show::decimal(value),
             };
             let then = answer.then.get(name).map(|value| shown(*value));
-            table.row([name.trim_end_matches("-s").to_string(), shown(*now), then.unwrap_or_default()]);
+            table.row([
+                name.trim_end_matches("-s").to_string(),
+                shown(*now),
+                then.unwrap_or_default(),
+            ]);
         }
         let mut text = table.text();
         let changed: Vec<_> = answer.jobs.iter().filter(|(_, now, then)| now != then).collect();

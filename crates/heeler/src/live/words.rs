@@ -14,8 +14,7 @@ pub(crate) fn label(job: &JobView) -> String {
 /// Seconds as a clock shows them: `0:05`, `1:02:03`, `2-03:04:05`.
 pub(crate) fn clock(seconds: f64) -> String {
     let all = seconds.max(0.0) as u64;
-    let (days, hours, minutes, seconds) =
-        (all / 86_400, all / 3_600 % 24, all / 60 % 60, all % 60);
+    let (days, hours, minutes, seconds) = (all / 86_400, all / 3_600 % 24, all / 60 % 60, all % 60);
     match (days, hours) {
         (0, 0) => format!("{minutes}:{seconds:02}"),
         (0, _) => format!("{hours}:{minutes:02}:{seconds:02}"),

@@ -53,8 +53,9 @@ fn hand_in(client: &Client, batch: &[Submission]) -> Result<Vec<Submitted>> {
 
 /// Whether something may go well if it is tried again. Nobody being there at all is said at once.
 fn may_pass(error: &anyhow::Error) -> bool {
-    let busy = error.downcast_ref::<Problem>().is_some_and(|problem| problem.code == Code::Busy);
-    busy || (error.is::<hyper::Error>() && !error.is::<NoServer>())
+    let code = error.downcast_ref::<Problem>().map(|problem| problem.code);
+    let passes = matches!(code, Some(Code::Unavailable | Code::Busy));
+    passes || (error.is::<hyper::Error>() && !error.is::<NoServer>())
 }
 
 /// A job with the numbers of those it waits for.

@@ -120,7 +120,7 @@ impl Herd {
         self.sweep_at = None;
         self.saves = false;
         self.childless = false;
-        if let Some(group) = &self.group {
+        if let Some(group) = &self.ready.group {
             // Where it cannot be entered again, its processes are found without it.
             let _ = group.enter();
         }
@@ -132,7 +132,7 @@ impl Herd {
             None => Ending::Exited { code: 0 },
             Some(code) if code > 0 => Ending::Exited { code },
             Some(signal) => {
-                let group = self.group.as_ref();
+                let group = self.ready.group.as_ref();
                 let out_of_memory =
                     signal == -9 && group.is_some_and(crate::cgroup::Group::out_of_memory);
                 Ending::Killed { signal: -signal, out_of_memory }

@@ -5,15 +5,16 @@ use super::environment::Person;
 use super::log::Viewers;
 use super::sock::{Heed, Seat, hear, serve};
 use super::start::{give, start};
-use super::{person, stopping};
+use super::{Ready, person, stopping};
 use crate::cgroup::Group;
-use crate::folder::{Attempt, Being, Claim, Running, State, write};
+use crate::folder::{Attempt, Running, State, write};
 use crate::pause::{Asleep, Outcome, PauseError, Resumed, Scope};
 use crate::process::being;
 use crate::wire::{Brief, Heard, Says, Stage, Told, send};
 use heeler_backend::{Ending, Sign, Way};
 use heeler_model::Generation;
 use nix::errno::Errno;
+use nix::sys::stat::{Mode, umask};
 use nix::sys::wait::{WaitStatus, waitpid};
 use std::collections::BTreeMap;
 use std::io::BufReader;
@@ -84,8 +85,7 @@ pub(super) struct Herd {
     pub(super) brief: Brief,
     pub(super) attempt: Attempt,
     pub(super) home: Generation,
-    pub(super) me: Being,
-    pub(super) group: Option<Group>,
+    pub(super) ready: Ready,
     pub(super) ranks: Vec<Rank>,
     /// How the first that failed did.
     pub(super) first_bad: Option<i32>,
@@ -101,6 +101,8 @@ pub(super) struct Herd {
     pub(super) waiting: Vec<Told>,
     pub(super) connections: BTreeMap<u64, Arc<UnixStream>>,
     pub(super) server: Option<(u64, Arc<UnixStream>)>,
+    /// Where the first server is heard, once the job runs.
+    told_by: Option<BufReader<UnixStream>>,
     report: Option<serde_json::Value>,
     /// When the next report may be passed on.
     report_at: Instant,
@@ -117,32 +119,17 @@ pub(super) struct Herd {
 const AGAIN: Duration = Duration::from_millis(100);
 
 impl Herd {
-    pub(super) fn new(
-        brief: Brief,
-        group: Option<Group>,
-        server: Option<BufReader<UnixStream>>,
-    ) -> Herd {
+    pub(super) fn new(brief: Brief, ready: Ready, server: BufReader<UnixStream>) -> Herd {
         let (events, inbox) = channel();
         let home = brief.launch.generation;
         let attempt = State(brief.state.clone()).attempt(brief.launch.job, home);
         let viewers = Viewers::default();
         let seat = Seat { terminal: Arc::default(), viewers, log: attempt.log() };
-        let mut connections = BTreeMap::new();
-        let mut herd_server = None;
-        if let Some(reader) = server {
-            if let Ok(stream) = reader.get_ref().try_clone().map(Arc::new) {
-                connections.insert(0, Arc::clone(&stream));
-                herd_server = Some((0, stream));
-            }
-            hear(0, reader, true, seat.clone(), events.clone());
-        }
-        let pid = std::process::id() as i32;
-        let nobody = Being { pid, start: 0, boot: crate::process::boot().to_owned() };
+        let stream = server.get_ref().try_clone().ok().map(|stream| (0, Arc::new(stream)));
         Herd {
             attempt,
             home,
-            me: being(pid).unwrap_or(nobody),
-            group,
+            ready,
             ranks: Vec::new(),
             first_bad: None,
             phase: Phase::Runs { took_ms: 0, resumed: false },
@@ -153,8 +140,9 @@ impl Herd {
             asleep: Asleep::default(),
             tried: Vec::new(),
             waiting: Vec::new(),
-            connections,
-            server: herd_server,
+            connections: BTreeMap::new(),
+            server: stream,
+            told_by: Some(server),
             report: None,
             report_at: Instant::now(),
             log: None,
@@ -170,21 +158,21 @@ impl Herd {
 
     /// Run the job to its end.
     pub(super) fn run(mut self) -> ExitCode {
-        match self.claim().and_then(|taken| Ok((taken, self.bind()))) {
-            Ok((true, Ok(listener))) => serve(listener, self.seat.clone(), self.events.clone()),
-            Ok((true, Err(error))) => {
-                self.not_started(format!("{}: {error}", self.attempt.sock().display()));
+        let taken = self.attempt.take_with(&self.ready.claim);
+        match taken.and_then(|taken| if taken { self.bind().map(Some) } else { Ok(None) }) {
+            Ok(Some(listener)) => {
+                self.begin();
+                // Only now: until then, whoever comes waits, and the job does not.
+                serve(listener, self.seat.clone(), self.events.clone());
             }
-            Ok((false, _)) => {
+            Ok(None) => {
                 self.say(&Says::Taken);
                 self.over = true;
             }
-            Err(error) => {
-                self.not_started(format!("{}: {error}", self.attempt.0.display()));
-            }
+            Err(error) => self.not_started(format!("{}: {error}", self.attempt.0.display())),
         }
-        if !self.over {
-            self.begin();
+        if let Some(server) = self.told_by.take().filter(|_| !self.over) {
+            hear(0, server, true, self.seat.clone(), self.events.clone());
         }
         while !self.over {
             let event = match self.deadline() {
@@ -196,34 +184,24 @@ impl Herd {
             }
             self.tick();
         }
-        if let Some(group) = &self.group {
-            // After a failed start it is still inside.
-            let _ = group.leave();
-            group.remove();
-        }
+        self.ready.leave();
         ExitCode::SUCCESS
-    }
-
-    fn claim(&self) -> std::io::Result<bool> {
-        self.attempt.take(&Claim {
-            shepherd: Some(self.me.clone()),
-            home: self.home,
-            cgroup: self.group.as_ref().map(|group| group.path.clone()),
-        })
     }
 
     fn bind(&mut self) -> std::io::Result<UnixListener> {
         let path = self.attempt.sock();
-        let listener = UnixListener::bind(&path)?;
+        let usual = umask(Mode::from_bits_truncate(0o177));
+        let listener = UnixListener::bind(&path);
+        umask(usual);
         self.person = person::find(self.brief.launch.identity)?;
-        give(&path, self.person.as_ref(), 0o600)?;
-        Ok(listener)
+        give(&path, self.person.as_ref())?;
+        listener
     }
 
     /// Start the job's processes, for the first time or anew.
     pub(super) fn begin(&mut self) {
         let launch = &self.brief.launch;
-        if let Some(group) = &self.group {
+        if let Some(group) = &self.ready.group {
             let each = u64::from(launch.assignment.gpus().max(1));
             group.limit(u64::from(launch.cpu_milli) * each, u64::from(launch.memory_mb) * each);
         }
@@ -243,7 +221,7 @@ impl Herd {
             }
             Err(message) => {
                 // It would be killed with them.
-                let _ = self.group.as_ref().map(Group::leave);
+                let _ = self.ready.group.as_ref().map(Group::leave);
                 // Some ranks may run though others could not be started.
                 stopping::kill_all(&self.scope());
                 while waitpid(None, None).is_ok() {}
@@ -251,7 +229,7 @@ impl Herd {
                 return;
             }
         }
-        if let Some(group) = &self.group {
+        if let Some(group) = &self.ready.group {
             let _ = group.leave();
         }
         self.childless = false;
@@ -261,13 +239,14 @@ impl Herd {
 
     /// The job's processes run: say so.
     pub(super) fn runs(&mut self, resumed: bool) {
-        let ranks = self.ranks.iter().filter_map(|rank| being(rank.pid)).collect();
-        // It is for finding what is left if this process is killed; the job runs all the same.
-        let _ = write(&self.attempt.started(), &Running { ranks });
         let took_ms = self.asked.elapsed().as_millis() as u64;
         self.phase = Phase::Runs { took_ms, resumed };
         let (job, generation) = (self.brief.launch.job, self.brief.launch.generation);
         self.say(&Says::Sign(Sign::Started { job, generation, took_ms, resumed }));
+        // For finding what is left if this process is killed; the job runs all the same.
+        let ranks = self.ranks.iter().filter_map(|rank| being(rank.pid)).collect();
+        let _ = write(&self.attempt.started(), &Running { ranks });
+        let _ = write(&self.attempt.launch(), &self.brief);
     }
 
     /// Where its socket is, whichever attempt this is.
@@ -286,9 +265,9 @@ impl Herd {
     /// The job's processes, wherever they went.
     pub(super) fn scope(&self) -> Scope {
         Scope {
-            keeper: Some(self.me.pid),
+            keeper: Some(self.ready.me.pid),
             ranks: self.ranks.iter().map(|rank| rank.pid).collect(),
-            cgroup: self.group.as_ref().map(|group| group.path.clone()),
+            cgroup: self.ready.group.as_ref().map(|group| group.path.clone()),
         }
     }
 

@@ -13,7 +13,8 @@ mod stopping;
 mod terminal;
 
 use crate::cgroup::Group;
-use crate::folder::Attempt;
+use crate::folder::{Being, Claim, State, write};
+use crate::process::being;
 use crate::wire::{Brief, Heard, LONGEST_LINE, LONGEST_ORDER, Told};
 use herd::Herd;
 use std::io::{BufRead, BufReader, Read};
@@ -22,45 +23,70 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Be a shepherd. The arguments are `--wait` to be told over standard input what to run, or an
-/// attempt's folder; and `--cgroup FOLDER` if jobs are put in control groups there.
+/// Be a shepherd: wait to be told over standard input what to run, and run it. The arguments are
+/// `--state FOLDER`, and `--cgroup FOLDER` if jobs are put in control groups there.
 pub fn shepherd(arguments: impl IntoIterator<Item = String>) -> ExitCode {
     let mut arguments = arguments.into_iter();
-    let (mut folder, mut cgroup) = (None, None);
+    let (mut state, mut cgroup) = (None, None);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            "--wait" => {}
+            "--state" => state = arguments.next().map(PathBuf::from),
             "--cgroup" => cgroup = arguments.next().map(PathBuf::from),
-            _ => folder = Some(Attempt(PathBuf::from(argument))),
+            _ => {}
         }
     }
+    let Some(state) = state else {
+        eprintln!("a shepherd is started by the server, which says where its state is");
+        return ExitCode::FAILURE;
+    };
     // A process that leads its group already has no need to.
     let _ = nix::unistd::setsid();
     if let Err(error) = nix::sys::prctl::set_child_subreaper(true) {
-        eprintln!("heeler shepherd: cannot adopt orphans: {error}");
+        eprintln!("a shepherd cannot adopt orphans here: {error}");
         return ExitCode::FAILURE;
     }
     let group = cgroup.and_then(|folder| Group::prepare(&folder).ok());
-    let (brief, server) = match folder {
-        Some(folder) => (crate::folder::read(&folder.launch()), None),
-        None => match wait() {
-            Ok((brief, stream)) => (Some(brief), Some(stream)),
-            Err(_) => (None, None),
-        },
+    let ready = match Ready::new(State(state), group) {
+        Ok(ready) => ready,
+        Err(error) => {
+            eprintln!("a shepherd cannot get ready: {error}");
+            return ExitCode::FAILURE;
+        }
     };
-    let Some(brief) = brief else {
-        // Nobody wanted it, or the folder has nothing to run.
-        leave(group);
-        return ExitCode::SUCCESS;
-    };
-    Herd::new(brief, group, server).run()
+    match wait() {
+        Ok((brief, server)) => Herd::new(brief, ready, server).run(),
+        // Nobody wanted it.
+        Err(_) => {
+            ready.leave();
+            ExitCode::SUCCESS
+        }
+    }
 }
 
-fn leave(group: Option<Group>) {
-    if let Some(group) = group
-        && group.leave().is_ok()
-    {
-        group.remove();
+/// What can be done before there is a job, so that the job need not wait for it.
+struct Ready {
+    me: Being,
+    group: Option<Group>,
+    claim: PathBuf,
+}
+
+impl Ready {
+    fn new(state: State, group: Option<Group>) -> std::io::Result<Ready> {
+        let gone = || std::io::Error::other("/proc does not know this process");
+        let me = being(std::process::id() as i32).ok_or_else(gone)?;
+        let claim = state.ready().join(format!("{}-{}", me.pid, me.start));
+        let cgroup = group.as_ref().map(|group| group.path.clone());
+        write(&claim, &Claim { shepherd: Some(me.clone()), home: None, cgroup })?;
+        Ok(Ready { me, group, claim })
+    }
+
+    fn leave(&self) {
+        let _ = std::fs::remove_file(&self.claim);
+        if let Some(group) = &self.group
+            && group.leave().is_ok()
+        {
+            group.remove();
+        }
     }
 }
 

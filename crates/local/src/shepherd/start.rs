@@ -4,7 +4,7 @@ use super::environment::{self, Person, Rank};
 use super::log::{Log, Viewers, follow};
 use super::person;
 use super::terminal::Terminal;
-use crate::folder::{Attempt, State, make_folder};
+use crate::folder::{Attempt, State};
 use crate::wire::Brief;
 use heeler_backend::Resume;
 use heeler_sys::birth::{Birth, arrange};
@@ -15,7 +15,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -84,14 +84,12 @@ fn own_folder(brief: &Brief, person: Option<&Person>) -> io::Result<()> {
     if brief.launch.env.contains_key("HEELER_CHECKPOINT_DIR") || path.is_dir() {
         return Ok(());
     }
-    make_folder(&path)?;
-    give(&path, person, 0o700)
+    fs::DirBuilder::new().mode(0o700).create(&path)?;
+    give(&path, person)
 }
 
 /// Let a file of ours belong to whom the job runs as.
-pub(super) fn give(path: &Path, person: Option<&Person>, mode: u32) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+pub(super) fn give(path: &Path, person: Option<&Person>) -> io::Result<()> {
     if let Some(person) = person {
         chown(path, Some(Uid::from_raw(person.uid)), Some(Gid::from_raw(person.gid)))?;
     }
@@ -115,7 +113,7 @@ fn program(
     let mut file = options.write(true).create(true).truncate(true).mode(0o700).open(&path)?;
     file.write_all(text.as_bytes())?;
     drop(file);
-    give(&path, person, 0o700)?;
+    give(&path, person)?;
     Ok(std::iter::once(path.into()).chain(words).collect())
 }
 

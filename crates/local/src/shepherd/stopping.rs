@@ -180,8 +180,8 @@ impl Herd {
             return self.say(&Says::NotResumed { generation, message });
         }
         let attempt = State(brief.state.clone()).attempt(brief.launch.job, generation);
-        let cgroup = self.group.as_ref().map(|group| group.path.clone());
-        let claim = Claim { shepherd: Some(self.me.clone()), home: self.home, cgroup };
+        let cgroup = self.ready.group.as_ref().map(|group| group.path.clone());
+        let claim = Claim { shepherd: Some(self.ready.me.clone()), home: Some(self.home), cgroup };
         match attempt.make().and_then(|()| attempt.take(&claim)) {
             Ok(true) => {}
             Ok(false) => return self.say(&Says::Taken),
@@ -190,8 +190,6 @@ impl Herd {
                 return self.say(&Says::NotResumed { generation, message });
             }
         }
-        // Only for those who look later; the server has it, too.
-        let _ = write(&attempt.launch(), &brief);
         let moves = moves(&self.brief, &brief);
         let parts = Parts::of(&self.brief, self.scope());
         let mut asleep = std::mem::take(&mut self.asleep);

@@ -47,8 +47,7 @@ fn heading(seen: &Seen) -> Paragraph<'static> {
 fn use_of_gpus(seen: &Seen) -> Gauge<'static> {
     let all = u64::from(seen.server.gpus) * 1000;
     let part = if all == 0 { 0.0 } else { seen.server.used_milli as f64 / all as f64 };
-    let label =
-        format!("{} of {} GPUs", words::gpus(seen.server.used_milli), seen.server.gpus);
+    let label = format!("{} of {} GPUs", words::gpus(seen.server.used_milli), seen.server.gpus);
     Gauge::default().ratio(part.clamp(0.0, 1.0)).label(label).gauge_style(Color::Green)
 }
 
@@ -97,15 +96,11 @@ fn draw_jobs(frame: &mut Frame<'_>, area: Rect, seen: &Seen) {
         .style(Style::new().add_modifier(Modifier::BOLD));
     let rows = seen.jobs.iter().skip(seen.scroll).take(area.height as usize).map(|job| {
         let state = Cell::from(words::state(job.state)).style(colour(job.state));
-        let mut cells: Vec<Cell<'_>> = [
-            words::label(job),
-            job.name.clone(),
-            job.user.clone(),
-            job.tenant.clone(),
-        ]
-        .into_iter()
-        .map(Cell::from)
-        .collect();
+        let mut cells: Vec<Cell<'_>> =
+            [words::label(job), job.name.clone(), job.user.clone(), job.tenant.clone()]
+                .into_iter()
+                .map(Cell::from)
+                .collect();
         cells.push(state);
         cells.extend([job.gpus.to_string(), words::clock(job.ran_s), place(job)].map(Cell::from));
         Row::new(cells)
@@ -155,9 +150,18 @@ fn draw_tenants(frame: &mut Frame<'_>, area: Rect, seen: &Seen) {
             tenant.jobs.to_string(),
         ])
     });
-    let table = Table::new(rows, [Constraint::Length(20), Constraint::Length(8), Constraint::Length(8), Constraint::Length(8), Constraint::Min(6)])
-        .header(header)
-        .block(Block::bordered().title("tenants"));
+    let table = Table::new(
+        rows,
+        [
+            Constraint::Length(20),
+            Constraint::Length(8),
+            Constraint::Length(8),
+            Constraint::Length(8),
+            Constraint::Min(6),
+        ],
+    )
+    .header(header)
+    .block(Block::bordered().title("tenants"));
     frame.render_widget(table, area);
 }
 
@@ -202,7 +206,9 @@ mod tests {
         let mut terminal = Terminal::new(TestBackend::new(110, 30)).expect("a screen");
         terminal.draw(|frame| draw(frame, &seen)).expect("it is drawn");
         let screen = terminal.backend().to_string();
-        for text in ["4 of 8 GPUs", "■■■■□□□□", "n0[0-3]", "1:05", "it needs 8", "vision", "q quits"] {
+        for text in
+            ["4 of 8 GPUs", "■■■■□□□□", "n0[0-3]", "1:05", "it needs 8", "vision", "q quits"]
+        {
             assert!(screen.contains(text), "{text} is missing:\n{screen}");
         }
         let small = TestBackend::new(5, 2);

@@ -140,9 +140,8 @@ fn watch_events(address: Address, tell: Sender<News>) {
                 }
                 Ok(())
             });
-            let nobody_listens = |error: &anyhow::Error| {
-                error.is::<std::sync::mpsc::SendError<News>>()
-            };
+            let nobody_listens =
+                |error: &anyhow::Error| error.is::<std::sync::mpsc::SendError<News>>();
             if ended.as_ref().is_err_and(nobody_listens) {
                 return;
             }
