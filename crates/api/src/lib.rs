@@ -5,6 +5,7 @@
 mod account;
 mod answer;
 mod problem;
+pub mod read;
 mod select;
 mod submission;
 mod view;

@@ -1,23 +1,30 @@
-//! The `heeler` command: one binary that connects engine, recipes and simulator with people.
+//! The `heeler` command: one binary that connects server, engine, recipes and simulator with
+//! people.
 
 mod arguments;
 mod bench;
+mod client;
 mod commands;
+mod help;
+mod live;
 mod mistake;
 mod show;
+mod submit;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgMatches, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
 const ABOUT: &str = "One scheduler for deep-learning work on GPU clusters";
 
 const EXAMPLES: &str = "\
 Examples:
+  heeler up --emulate 8xA100 --background            a server; without --emulate, on real GPUs
+  heeler submit --gpus 2 -t 1:00:00 train.sh         hand a job in
+  heeler queue                                       what waits and runs, and why
+  heeler why 17                                      why does job 17 wait, and what would help?
   heeler demo                                        compare recipes, write a report
-  heeler sim --generate philly --recipe tiresias     one recipe on generated jobs
   heeler sim --trace jobs.csv --cluster 16x8         your own trace on 16 nodes of 8 GPUs
   heeler compare fifo srtf tiresias --loads 0.7,0.9  several recipes, loads and seeds
-  heeler why 17 --at 3h --if gpus=4                  why does job 17 wait, and would 4 GPUs help?
   heeler recipes show tiresias                       what a recipe does, claims and can be set
 
 Exit codes: 0 fine, 1 something failed, 2 a mistake in what was asked for.";
@@ -32,14 +39,18 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
+    #[command(flatten)]
+    Live(live::Live),
+    /// Ask why a job waits: on the server, or with any option of a simulation, in that
+    Why(Box<commands::why::Why>),
     /// Compare some recipes on a generated cluster: a table, and a report to open in a browser
     Demo(commands::demo::Demo),
+    /// Go through a server's journal again: check every decision, or try another recipe on it
+    Replay(commands::replay::Replay),
     /// Simulate one recipe on a workload
     Sim(commands::sim::Sim),
     /// Simulate recipes × loads × seeds in parallel, with confidence intervals
     Compare(commands::compare::Compare),
-    /// Ask why a job waits at some time, when it will start, and what would help
-    Why(commands::why::Why),
     /// Write one HTML file that shows one or more recipes on a workload
     Report(commands::report::Report),
     /// List recipes, or show one: parts, knobs, claims, differences from its paper
@@ -55,20 +66,45 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let done = match CommandLine::parse().command {
+    let words = words();
+    // Not for people, and not to be kept waiting by what is made for them.
+    if words.get(1).is_some_and(|word| word == "shepherd") {
+        return live::shepherd(words.into_iter().skip(2).collect());
+    }
+    let (words, pointer) = live::alias::rewrite(words);
+    let matches = help::grouped::<CommandLine>().get_matches_from(words);
+    if let Some(pointer) = pointer {
+        eprintln!("note: {pointer}");
+    }
+    let parsed = CommandLine::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    match run(parsed.command, &matches) {
+        Ok(code) => code,
+        Err(error) => mistake::report(&error),
+    }
+}
+
+/// The words of the command line. What is no text is shown with marks in its place.
+fn words() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+fn run(command: Command, matches: &ArgMatches) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Live(command) => return command.run(),
+        Command::Why(command) => {
+            let given = matches.subcommand_matches("why");
+            command.run(given.is_some_and(commands::why::is_simulated))
+        }
         Command::Demo(command) => command.run(),
+        Command::Replay(command) => command.run(),
         Command::Sim(command) => command.run(),
         Command::Compare(command) => command.run(),
-        Command::Why(command) => command.run(),
         Command::Report(command) => command.run(),
         Command::Recipes(command) => command.run(),
         Command::Worlds(command) => command.run(),
         Command::Services(command) => command.run(),
         Command::Trace(command) => command.run(),
         Command::Bench(arguments) => bench::run(&arguments),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => mistake::report(&error),
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
 }

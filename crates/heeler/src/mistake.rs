@@ -1,6 +1,9 @@
 //! What a person did wrong, and what to do about it. Mistakes end with exit code 2, everything
 //! else that goes wrong with 1.
 
+use crate::client::NoServer;
+use heeler_api::read::Wrong;
+use heeler_api::{Code, Problem};
 use heeler_recipes::CardError;
 use heeler_sim::cluster::ClusterError;
 use heeler_sim::services::ServiceError;
@@ -43,7 +46,10 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         // Whoever read the output has seen enough.
         return ExitCode::SUCCESS;
     }
-    eprintln!("error: {error:#}");
+    match error.downcast_ref::<Problem>().and_then(|problem| problem.field.as_deref()) {
+        Some(field) => eprintln!("error: `{field}`: {error:#}"),
+        None => eprintln!("error: {error:#}"),
+    }
     let (code, hint) = judge(error);
     if let Some(hint) = hint {
         eprintln!("hint: {hint}");
@@ -68,6 +74,15 @@ fn judge(error: &anyhow::Error) -> (u8, Option<&str>) {
     if let Some(error) = error.downcast_ref::<ServiceError>() {
         return (2, error.hint.as_deref());
     }
+    if let Some(wrong) = error.downcast_ref::<Wrong>() {
+        return (2, wrong.hint.as_deref());
+    }
+    if let Some(problem) = error.downcast_ref::<Problem>() {
+        return (code_of(problem.code), problem.hint.as_deref().or(told(problem.code)));
+    }
+    if let Some(nobody) = error.downcast_ref::<NoServer>() {
+        return (1, Some(nobody.hint()));
+    }
     if error.is::<WorldError>() {
         return (2, Some("`heeler worlds show plain --card` prints a card that works"));
     }
@@ -77,5 +92,22 @@ fn judge(error: &anyhow::Error) -> (u8, Option<&str>) {
     match error.downcast_ref::<WriteError>() {
         Some(WriteError::Unsayable { .. } | WriteError::Format(_)) => (2, None),
         _ => (1, None),
+    }
+}
+
+/// What a refusal ends with: a mistake, unless the server is at fault or has too much to do.
+fn code_of(code: Code) -> u8 {
+    match code.status() {
+        408 | 429 | 500.. => 1,
+        _ => 2,
+    }
+}
+
+/// What to do about a refusal that does not say so itself.
+fn told(code: Code) -> Option<&'static str> {
+    match code {
+        Code::Unknown => Some("set HEELER_TOKEN to a token that `heeler token make` gave out"),
+        Code::NotStored => Some("nothing was changed; make room on the server's disk, and repeat"),
+        _ => None,
     }
 }

@@ -28,4 +28,4 @@ pub use change::Change;
 pub use check::signal_number;
 pub use input::{Input, Record};
 pub use live::{Decision, Live};
-pub use views::{Filter, Outlook, Which};
+pub use views::{Filter, Measured, Outlook, Which};

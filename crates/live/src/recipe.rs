@@ -135,6 +135,11 @@ impl Live {
         self.engine.adopt(self.recipe.build().expect("the recipe in charge was built before"));
     }
 
+    /// The card of the recipe in charge, with its knobs set.
+    pub fn card(&self) -> Result<Card, Problem> {
+        self.recipe.read()
+    }
+
     /// The policy of another recipe, for "what if".
     pub fn policy_of(&self, change: &RecipeChange) -> Result<Box<dyn Policy>, Problem> {
         InCharge::chosen(change, self.now)?.build()

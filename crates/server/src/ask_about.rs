@@ -4,10 +4,10 @@
 use crate::board::Board;
 use crate::foresee::{self, Elsewise, Hint, Names, Newcomer, Past, Ran, Scene};
 use heeler_api::{Forecast, Problem, RecipeChange, Submission, WhatIf, WhatIfAnswer, Who, Why};
-use heeler_live::{Live, Outlook};
+use heeler_live::{Live, Measured, Outlook};
 use heeler_model::{JobId, Time};
 use heeler_sim::Before;
-use heeler_sim::world::Costs;
+use heeler_sim::world::{Cost, Costs};
 
 /// Jobs that are over whose run times are looked at.
 const PAST_RUNS: usize = 2_000;
@@ -87,11 +87,13 @@ fn scene(live: &Live) -> Scene {
 struct Known {
     now: Vec<Outlook>,
     past: Vec<Outlook>,
+    measured: Measured,
 }
 
 impl Known {
     fn of(live: &Live) -> Known {
-        Known { now: live.outlooks(), past: live.past_runs(PAST_RUNS) }
+        let (now, past) = (live.outlooks(), live.past_runs(PAST_RUNS));
+        Known { now, past, measured: live.measured() }
     }
 
     fn add_to(self, mut scene: Scene) -> Scene {
@@ -103,14 +105,31 @@ impl Known {
             expected: known.expected,
             limit: known.limit,
         }));
-        scene.costs = Costs::default();
+        scene.costs = costs(self.measured);
         scene
+    }
+}
+
+/// What was measured, as the modelled world has it; what was never seen takes no time.
+fn costs(measured: Measured) -> Costs {
+    let cost = |seconds: Option<f64>| Cost::fixed(seconds.unwrap_or(0.0));
+    let restore = cost(measured.resume_s.or(measured.start_s));
+    Costs {
+        start: cost(measured.start_s),
+        save: cost(measured.stop_s),
+        restore,
+        relocate: restore,
+        resize: restore,
+        ..Costs::default()
     }
 }
 
 fn hint(known: Outlook) -> Hint {
     let Outlook { begins, ends, until, line, .. } = known;
-    let before = Before { begins, ends, until, line };
+    // Whoever waits for something else as well stands in no line yet.
+    let alone = begins.is_empty() && ends.is_empty() && until.is_none();
+    let line_ahead = line.filter(|_| known.in_line && alone);
+    let before = Before { begins, ends, until, line: line_ahead };
     Hint {
         alike: known.alike,
         owner: known.owner,

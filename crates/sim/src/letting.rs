@@ -4,7 +4,7 @@
 
 use crate::queue::Happening;
 use crate::simulation::Simulation;
-use heeler_model::{Event, JobId, Time};
+use heeler_model::{Event, JobId, NodeId, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What has to pass before a held job may start.
@@ -74,6 +74,14 @@ impl Simulation {
     /// Count a job among those of a line: when it ends, the next who waits in it may start.
     pub fn stand_in_line(&mut self, job: JobId, line: u32) {
         self.letting.line_of.insert(job, line);
+    }
+
+    /// A node is lost at a time, with all that runs there, and is perhaps there again later.
+    pub fn lose_node(&mut self, node: NodeId, from: Time, until: Option<Time>) {
+        self.queue.push(from, Happening::Break(node));
+        if let Some(until) = until {
+            self.queue.push(until, Happening::Repair(node));
+        }
     }
 
     fn release_from(&mut self, job: JobId, until: Option<Time>) {

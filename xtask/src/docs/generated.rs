@@ -77,12 +77,20 @@ fn add_help(program: &Path, words: &[&str], text: &mut String) -> Result<()> {
 
 /// The commands that a help text lists.
 fn commands(help: &str) -> Vec<&str> {
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let listed = listed.take_while(|line| !line.trim().is_empty());
-    listed
-        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
-        .filter(|w| !w.is_empty())
-        .collect()
+    let mut commands = Vec::new();
+    // They may stand in groups, such as `Commands for jobs:`.
+    let mut is_listed = false;
+    for line in help.lines() {
+        if line.trim().is_empty() || !line.starts_with(' ') {
+            is_listed = line.starts_with("Commands") && line.ends_with(':');
+        } else if let Some(name) = line.strip_prefix("  ").and_then(|rest| rest.split(' ').next())
+            && is_listed
+            && !name.is_empty()
+        {
+            commands.push(name);
+        }
+    }
+    commands
 }
 
 fn word<'a>(value: &'a Value, key: &str) -> &'a str {

@@ -9,7 +9,7 @@ mod world;
 
 pub(crate) use generate::GenerateArguments;
 pub(crate) use reading::ReadingArguments;
-pub(crate) use recipe::{Choice, RecipeArguments, choose};
+pub(crate) use recipe::{Choice, RecipeArguments, choose, choose_with, no_such_recipe};
 pub(crate) use setting::{DrawArguments, Scene, Setting, SettingArguments};
 pub(crate) use world::find_world;
 

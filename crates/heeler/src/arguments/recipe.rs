@@ -42,7 +42,8 @@ pub(crate) fn choose(text: &str) -> Result<Choice> {
     choose_with(text, &[])
 }
 
-fn choose_with(text: &str, more: &[(String, String)]) -> Result<Choice> {
+/// The same with more knobs set.
+pub(crate) fn choose_with(text: &str, more: &[(String, String)]) -> Result<Choice> {
     let (name, knobs) = split(text);
     let mut knobs =
         knobs.iter().map(|knob| pair(knob)).collect::<Result<Vec<_>, _>>().map_err(|wrong| {

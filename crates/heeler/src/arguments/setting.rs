@@ -8,7 +8,7 @@ use super::{Choice, positive};
 use crate::mistake::Mistake;
 use anyhow::Result;
 use clap::Args;
-use heeler_model::Cluster;
+use heeler_model::{Cluster, NodeId, Time};
 use heeler_sim::Simulation;
 use heeler_sim::services::ServiceSpec;
 use heeler_sim::workload::{
@@ -74,7 +74,12 @@ pub(crate) struct DrawArguments {
 enum Source {
     Trace(Trace),
     Shape(Shape),
+    /// What happened live: in words, the jobs, and nodes that were lost.
+    History(String, Trace, Vec<Lost>),
 }
+
+/// A node that is lost from a time on, perhaps until another.
+pub(crate) type Lost = (NodeId, Time, Option<Time>);
 
 /// The setting, ready to draw scenes from.
 #[derive(Clone, Debug)]
@@ -92,10 +97,23 @@ pub(crate) struct Scene {
     world: World,
     arrivals: Box<dyn Arrivals>,
     services: Vec<ServiceSpec>,
+    lost: Vec<Lost>,
     seed: u64,
 }
 
+/// The arguments alone, to have them as they are when nobody gives any.
+#[derive(clap::Parser)]
+struct Alone {
+    #[command(flatten)]
+    setting: SettingArguments,
+}
+
 impl SettingArguments {
+    /// As if nothing had been said.
+    fn usual() -> SettingArguments {
+        <Alone as clap::Parser>::parse_from(["heeler"]).setting
+    }
+
     pub(crate) fn prepare(&self) -> Result<Setting> {
         let mut cluster = heeler_sim::cluster::read(&self.cluster)?;
         let world = find_world(&self.world.world)?;
@@ -138,14 +156,33 @@ impl SettingArguments {
 }
 
 impl Setting {
+    /// What happened live, to try recipes on.
+    pub(crate) fn of_history(
+        words: String,
+        trace: Trace,
+        cluster: Cluster,
+        world: WorldCard,
+        lost: Vec<Lost>,
+    ) -> Setting {
+        let source = Source::History(words, trace, lost);
+        let arguments = SettingArguments::usual();
+        Setting { arguments, cluster, world, source, services: Vec::new() }
+    }
+
     /// The jobs of a seed at a load.
     pub(crate) fn scene(&self, load: Option<f64>, seed: u64) -> Result<Scene> {
         let mut cluster = self.cluster.clone();
+        let mut lost = Vec::new();
         let models;
         let arrivals: Box<dyn Arrivals> = match &self.source {
             Source::Trace(trace) => {
                 models = trace.models.clone();
                 Box::new(self.at_load(trace, load)?.workload)
+            }
+            Source::History(_, trace, nodes) => {
+                models = trace.models.clone();
+                lost.clone_from(nodes);
+                Box::new(trace.workload.clone())
             }
             Source::Shape(shape) => {
                 let load = load.unwrap_or(LOAD);
@@ -169,7 +206,7 @@ impl Setting {
             world.profiles = Some(Arc::new(profiles));
         }
         let services = self.services.clone();
-        Ok(Scene { cluster: Arc::new(cluster), world, arrivals, services, seed })
+        Ok(Scene { cluster: Arc::new(cluster), world, arrivals, services, lost, seed })
     }
 
     /// The folder of profiles: the one given, or the one near the trace that its reader takes.
@@ -206,6 +243,7 @@ impl Setting {
                     None => format!("{count} jobs of {name}"),
                 }
             }
+            Source::History(words, ..) => words.clone(),
             Source::Shape(shape) => {
                 let (count, load) = (self.arguments.generated.jobs, load.unwrap_or(LOAD));
                 let jobs = format!("{count} generated jobs like {shape} at load {load}");
@@ -218,6 +256,9 @@ impl Setting {
         };
         let (nodes, gpus) = (self.cluster.nodes.len(), self.cluster.gpus());
         let cluster = match nodes {
+            _ if matches!(self.source, Source::History(..)) => {
+                format!("{nodes} nodes, {gpus} GPUs")
+            }
             1 => format!("{} (one node, {gpus} GPUs)", self.arguments.cluster),
             _ => format!("{} ({nodes} nodes, {gpus} GPUs)", self.arguments.cluster),
         };
@@ -239,8 +280,13 @@ impl Scene {
         let card = &choice.card;
         let services: Vec<ServiceSpec> =
             self.services.iter().map(|spec| spec.under(card)).collect();
-        Simulation::of_recipe(card, self.world.clone(), cluster, arrivals, self.seed)
-            .with_services(&services)
+        let mut simulation =
+            Simulation::of_recipe(card, self.world.clone(), cluster, arrivals, self.seed)
+                .with_services(&services);
+        for (node, from, until) in &self.lost {
+            simulation.lose_node(*node, *from, *until);
+        }
+        simulation
     }
 
     /// How many jobs there are.

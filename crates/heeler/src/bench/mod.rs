@@ -2,6 +2,7 @@
 //! same run, so that the answer hardly depends on the machine. What each measure means stands in
 //! `docs/reference/speed.md`.
 
+mod asking;
 mod bare;
 mod choose;
 mod clock;
@@ -66,6 +67,8 @@ enum Measure {
     Shares,
     /// A decision of `sia` on 1,024 GPUs.
     Sia,
+    /// Why, when and what if with 10,000 jobs waiting.
+    Asking,
 }
 
 impl Measure {
@@ -81,6 +84,7 @@ impl Measure {
             Measure::Choose => choose::measure(scope),
             Measure::Shares => shares::measure(scope),
             Measure::Sia => sia::measure(scope),
+            Measure::Asking => asking::measure(scope),
         }
     }
 }

@@ -150,12 +150,10 @@ impl Compare {
             let title = format!("{} recipes on {}", plan.choices.len(), facts[0].1);
             super::report::write(&Report { title, facts, runs: results.runs.clone() }, path)?;
         }
-        if self.json {
-            let loads = (0..plan.loads.len()).map(|load| at_load(&plan, &results, load)).collect();
-            let seeds = plan.seeds.clone();
-            return show::print_json("heeler/compare/1", &Output { seeds, loads });
+        match self.json {
+            true => print_json(&plan, &results),
+            false => show::print(&text(&plan, &results)),
         }
-        show::print(&text(&plan, &results))
     }
 
     fn plan(&self) -> Result<Plan> {
@@ -177,6 +175,13 @@ impl Compare {
         let report = self.report.is_some();
         Ok(Plan { choices, setting, loads, seeds, threads, report })
     }
+}
+
+/// Results as JSON.
+pub(crate) fn print_json(plan: &Plan, results: &Results) -> Result<()> {
+    let loads = (0..plan.loads.len()).map(|load| at_load(plan, results, load)).collect();
+    let seeds = plan.seeds.clone();
+    show::print_json("heeler/compare/1", &Output { seeds, loads })
 }
 
 pub(crate) fn cores() -> usize {

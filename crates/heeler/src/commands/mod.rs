@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod demo;
 mod describe;
 pub(crate) mod recipes;
+pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod services;
 pub(crate) mod sim;

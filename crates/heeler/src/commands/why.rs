@@ -1,18 +1,23 @@
-//! `heeler why`: ask a simulated cluster about a job at some time.
+//! `heeler why`: ask the server about a job, or a simulated cluster about one at some time.
 
 use super::verdict::{Answer, Names, WhatIf, deadline, said};
 use crate::arguments::{DrawArguments, RecipeArguments, SettingArguments, pair, time};
+use crate::live::asking::Asking;
 use crate::mistake::Mistake;
 use crate::show;
 use anyhow::Result;
-use clap::Args;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args};
 use heeler_engine::{Edit, Verdict};
 use heeler_model::{JobId, KindId, KindSet, Reason, Time, render};
 use heeler_sim::{Outcome, Record, Simulation, suggest};
 use serde::Serialize;
 
 const EXAMPLES: &str = "\
-Examples:
+Examples, on the server:
+  heeler why 17                                    why it waits, and what would help
+  heeler why                                       everybody who waits
+Examples, simulated:
   heeler why 9000 --load 0.9                       at its submission
   heeler why 9000 --load 0.9 --at '3 days'         later
   heeler why 9000 --load 0.9 --if gpus=4           if it had asked for 4 GPUs
@@ -22,7 +27,8 @@ Examples:
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Why {
-    /// The job, as the trace calls it or by its number from 0; all that wait, if none is named
+    /// The job: on the server 17, 17_3 or last; in a simulation as the trace calls it, or by its
+    /// number from 0; all that wait, if none is named
     job: Option<String>,
     /// The simulated time to ask at, such as `3h` or `2 days 4 h` [default: when the job is
     /// submitted]
@@ -38,15 +44,34 @@ pub(crate) struct Why {
     recipe: RecipeArguments,
     #[command(flatten)]
     draw: DrawArguments,
-    /// Print JSON for programs
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    asking: Asking,
     #[command(flatten)]
     setting: SettingArguments,
 }
 
+/// Whether a simulation is asked about: if anything is said that only simulations have.
+pub(crate) fn is_simulated(matches: &ArgMatches) -> bool {
+    const OF_BOTH: [&str; 5] = ["job", "json", "server", "limit", "help"];
+    // Groups of arguments are listed, too, and have no source of their own.
+    let is_given = |id: &str| {
+        matches.try_contains_id(id).is_ok()
+            && matches.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    let mut ids = matches.ids().map(clap::Id::as_str);
+    ids.any(|id| !OF_BOTH.contains(&id) && is_name_of_argument(id) && is_given(id))
+}
+
+/// Arguments are written small; groups are named after types.
+fn is_name_of_argument(id: &str) -> bool {
+    !id.starts_with(char::is_uppercase)
+}
+
 impl Why {
-    pub(crate) fn run(&self) -> Result<()> {
+    pub(crate) fn run(&self, is_simulated: bool) -> Result<()> {
+        if !is_simulated {
+            return crate::live::why(&self.asking, self.job.as_deref());
+        }
         let choice = self.recipe.choose()?;
         let setting = self.setting.prepare()?;
         let scene = setting.scene(self.draw.load, self.draw.seed)?;
@@ -54,7 +79,7 @@ impl Why {
         let Some(name) = &self.job else { return self.everybody(&mut simulation) };
         let job = self.go_to(&mut simulation, name)?;
         let answer = self.answer(&simulation, job)?;
-        match self.json {
+        match self.asking.json {
             true => show::print_json("heeler/why/1", &answer),
             false => show::print(&answer.text(&choice.label)),
         }
@@ -164,7 +189,7 @@ impl Why {
             })
             .collect();
         waiting.sort_by(|a, b| b.waits_s.total_cmp(&a.waits_s));
-        if self.json {
+        if self.asking.json {
             return show::print_json(
                 "heeler/waiting/1",
                 &Everybody { at_s: at.secs_f64(), waiting },

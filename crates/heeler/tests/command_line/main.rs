@@ -100,7 +100,12 @@ impl Ended {
 fn every_command_has_help() {
     let folder = Folder::new();
     let help = folder.run("--help").good();
-    for command in ["demo", "sim", "compare", "why", "report", "recipes", "worlds", "trace"] {
+    let simulated = "demo sim compare report recipes worlds services trace bench";
+    let jobs = "submit run queue show logs cancel hold release suspend resume requeue signal";
+    let knowing = "why when whatif top events history usage evictions audit priority time-limit";
+    let server = "up down server nodes drain undrain lose recipe tenant quota token";
+    let all = [simulated, jobs, knowing, server].join(" ");
+    for command in all.split(' ') {
         assert!(help.contains(&format!("  {command} ")), "{help}");
         let own = folder.run(&format!("{command} --help")).good();
         assert!(own.contains("Usage:"), "{own}");

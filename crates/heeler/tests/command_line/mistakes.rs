@@ -106,7 +106,7 @@ fn a_wrong_word_gets_the_right_one() {
         ("sim --knob fit=never", "knob `fit` cannot be `never`", "takes strict, skip"),
         ("compare fifo fifo", "recipe `fifo` is named twice", "name each recipe once"),
         ("sim --elastic 3 --jobs 10", "`elastic`: expected a share", ""),
-        ("why", "about which job", "--at TIME"),
+        ("why --jobs 50", "about which job", "--at TIME"),
         ("why 5 --if gpu=4", "nothing is called `gpu`", "did you mean `gpus`?"),
         ("why 5 --if kind=h100", "no GPU of kind `h100`", "gpu"),
         ("why 99999999 --jobs 50", "there is no job `99999999`", "50 jobs"),

@@ -7,5 +7,5 @@ mod reasons;
 mod select;
 
 pub use jobs::{Filter, Which};
-pub use outlook::Outlook;
+pub use outlook::{Measured, Outlook};
 pub(crate) use reasons::placement_text;

@@ -32,6 +32,22 @@ pub struct Outlook {
     pub until: Option<Time>,
     /// The array of which only so many tasks may run at once, if it is in one.
     pub line: Option<u32>,
+    /// Whether it waits for another task of it to end.
+    pub in_line: bool,
+}
+
+/// Jobs that are looked at to tell what starting and stopping takes.
+const MEASURED_MAX: usize = 500;
+
+/// What starting and stopping took, in the median, seconds; nothing where it was never seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// From having GPUs until processes run.
+    pub start_s: Option<f64>,
+    /// The same for jobs that go on where they were.
+    pub resume_s: Option<f64>,
+    /// From being told to stop until the GPUs are free.
+    pub stop_s: Option<f64>,
 }
 
 impl Outlook {
@@ -76,14 +92,16 @@ impl Live {
         let left = steps.zip(rate).map(|(steps, rate)| Span::from_secs_f64(steps / rate));
         let asked = |begun: bool| {
             let these = keeps.needs.iter().filter(move |it| (it.when == Condition::After) == begun);
-            these.map(|it| JobId(it.job)).collect()
+            these.flat_map(|it| self.tasks_of(it.job)).collect()
         };
+        let in_vain = keeps.needs.iter().any(|it| it.when == Condition::NotOk);
         Outlook {
             job: job.number(),
             limit: job.time_limit_s.map(Span::from_secs),
             ran: job.ran + now.map_or(Span::ZERO, |since| self.now.since(since)),
             left: left.filter(|_| now.is_some()),
             waits: keeps.reason().is_some()
+                && !in_vain
                 && !keeps.held
                 && !keeps.suspended
                 && keeps.never.is_none(),
@@ -91,8 +109,42 @@ impl Live {
             ends: asked(false),
             until: keeps.until,
             line: job.submission.array.as_ref().and_then(|array| array.most.map(|_| job.head)),
+            in_line: keeps.array.is_some(),
             ..Outlook::of(&job.user, &job.submission)
         }
+    }
+
+    /// Whoever follows an array follows all of its tasks that are not over.
+    fn tasks_of(&self, job: u32) -> Vec<JobId> {
+        match self.jobs.arrays.get(&job) {
+            Some(_) => {
+                let tasks = self.jobs.all_live().filter(|other| other.head == job);
+                tasks.map(Job::number).collect()
+            }
+            None => vec![JobId(job)],
+        }
+    }
+
+    /// What starting and stopping took lately.
+    pub fn measured(&self) -> Measured {
+        let (mut starts, mut resumes, mut stops) = (Vec::new(), Vec::new(), Vec::new());
+        let jobs = self.jobs.all_live().filter(|job| !job.past.is_empty());
+        for job in jobs.chain(self.jobs.all_done().rev()).take(MEASURED_MAX) {
+            let mut went_on = false;
+            for past in &job.past {
+                let list = if went_on { &mut resumes } else { &mut starts };
+                list.extend(past.started.map(|at| at.since(past.since).secs_f64()));
+                went_on = matches!(past.end.as_str(), "saved" | "checkpointed" | "frozen");
+                if went_on || past.end == "requeued" {
+                    stops.extend(past.leaves.map(|at| past.until.since(at).secs_f64()));
+                }
+            }
+        }
+        let median = |mut list: Vec<f64>| {
+            list.sort_unstable_by(f64::total_cmp);
+            list.get(list.len() / 2).copied()
+        };
+        Measured { start_s: median(starts), resume_s: median(resumes), stop_s: median(stops) }
     }
 
     /// Whether somebody may know of what is a tenant's.

@@ -84,8 +84,12 @@ fn change(
     let now = engine.state().now();
     if asked.add_nodes > 0 {
         let cluster = larger(engine.state().fleet().cluster(), asked.add_nodes)?;
-        let grown = engine.rebuilt(cluster, in_charge);
+        // What a policy remembers may be of the old cluster alone; one that remembers nothing
+        // stands in while the cluster grows.
+        engine.adopt(plain());
+        let grown = engine.rebuilt(cluster, plain());
         engine = grown.map_err(|error| Problem::new(Code::Invalid, error).at("add-nodes"))?;
+        engine.adopt(in_charge);
     }
     for (name, quota) in &asked.quotas {
         let tenant = tenant_of(&engine, name)?;
@@ -99,6 +103,12 @@ fn change(
         engine.adopt(policy);
     }
     Ok(engine)
+}
+
+/// First in, first out.
+fn plain() -> Box<dyn Policy> {
+    let fifo = heeler_recipes::find("fifo").expect("fifo is built in");
+    heeler_recipes::Card::read(fifo.text, "fifo").expect("its card is tested").build()
 }
 
 /// The cluster with so many more nodes like the first.
@@ -149,7 +159,6 @@ fn lose(engine: &mut Engine, name: &str) -> Result<(), Problem> {
 
 impl Figures {
     fn of(mut simulation: Simulation, budget: &mut Budget) -> Figures {
-        let began = simulation.now();
         let waited = |simulation: &Simulation| -> BTreeMap<JobId, f64> {
             let records = simulation.records().iter();
             records.map(|(job, r)| (job, r.waited_by(simulation.now()).secs_f64())).collect()
@@ -157,20 +166,15 @@ impl Figures {
         let before = waited(&simulation);
         let earlier: u64 =
             simulation.records().all().iter().map(|record| u64::from(record.preemptions)).sum();
-        let had: BTreeSet<JobId> =
-            simulation.records().iter().filter(|(_, r)| r.milli > 0).map(|(job, _)| job).collect();
-        let waiting: BTreeSet<JobId> =
-            before.keys().filter(|job| !had.contains(job)).copied().collect();
-        let mut starts = BTreeMap::new();
-        let mut unseen = waiting;
+        let begun: BTreeSet<JobId> = simulation
+            .records()
+            .iter()
+            .filter(|(_, record)| record.started.is_some())
+            .map(|(job, _)| job)
+            .collect();
         budget.until(&mut simulation, |_| false);
-        unseen.retain(|job| {
-            let first = simulation.records()[*job].started;
-            if let Some(at) = first.filter(|at| *at >= began) {
-                starts.insert(*job, at);
-            }
-            first.is_none()
-        });
+        let records = simulation.records().iter().filter(|(job, _)| !begun.contains(job));
+        let starts = records.filter_map(|(job, record)| Some((job, record.started?))).collect();
         let total = simulation.timeline().total();
         let later: u64 =
             simulation.records().all().iter().map(|record| u64::from(record.preemptions)).sum();

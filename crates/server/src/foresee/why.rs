@@ -88,12 +88,13 @@ fn is_beyond_help(reason: &Reason) -> bool {
 fn helps(engine: &Engine, names: &Names, id: JobId) -> Vec<Helps> {
     let began = Instant::now();
     let mut helps = Vec::new();
-    // Of sizes, the largest that starts is enough to know, with the kinds asked for or with any.
-    let mut sized = [false; 2];
+    // Whoever starts at one size need not be told of smaller ones.
+    let mut size = 0;
+    let mut any_kind = false;
     let mut tries = 0;
     for (change, edit) in edits(engine, id) {
-        let wider = usize::from(edit.kinds.is_some());
-        if edit.gpus.is_some() && sized[wider] {
+        let wider = edit.kinds.is_some();
+        if edit.gpus.is_some_and(|gpus| gpus <= size) || (wider && any_kind) {
             continue;
         }
         if tries == TRIES_MAX || began.elapsed() > TRYING_MAX {
@@ -101,11 +102,10 @@ fn helps(engine: &Engine, names: &Names, id: JobId) -> Vec<Helps> {
         }
         tries += 1;
         if let Verdict::Starts { on, stops } = engine.what_if(id, edit) {
-            sized[wider] |= edit.gpus.is_some();
+            size = size.max(edit.gpus.unwrap_or(0));
+            any_kind |= wider;
             let on = names.place(&on);
             helps.push(Helps { change, on, stops: stops.iter().map(|job| job.0).collect() });
-            // Whoever starts on another kind as it is need not be smaller there.
-            sized[1] |= edit.gpus.is_none() && edit.kinds.is_some();
         }
     }
     helps
@@ -136,7 +136,7 @@ fn edits(engine: &Engine, id: JobId) -> Vec<(String, Edit)> {
         (free.iter().copied().max().unwrap_or(0), free.iter().sum::<u32>())
     };
     let mut sizes = Vec::new();
-    for kinds in [None, any].into_iter().take(1 + usize::from(picky)) {
+    for kinds in if picky { vec![None, any] } else { vec![None] } {
         let (together, free) = most_free(kinds.unwrap_or(demand.kinds));
         let unit = match demand.sizes.step {
             Step::MultiplesOf(unit) => unit.max(1),

@@ -71,6 +71,21 @@ const BUILT_IN: &[(&str, &str)] = worlds![
 ];
 
 impl WorldCard {
+    /// A world without costs, failures and odd rules.
+    pub fn plain(name: &str) -> WorldCard {
+        WorldCard {
+            name: name.into(),
+            summary: String::new(),
+            rules: Rules::default(),
+            quirks: Quirks::default(),
+            costs: Costs::default(),
+            pace: PaceModel::default(),
+            sharing: Sharing::default(),
+            failures: None,
+            training: None,
+        }
+    }
+
     /// Read a card. `file` is what errors call it.
     pub fn read(text: &str, file: &str) -> Result<WorldCard, WorldError> {
         toml::from_str(text).map_err(|error| {

@@ -1,0 +1,42 @@
+//! `heeler down`: end the server of this machine. Its jobs go on, and the next server finds them.
+
+use super::lock;
+use crate::client::state_folder;
+use crate::mistake::Mistake;
+use crate::show;
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+#[derive(Args)]
+pub(crate) struct Down {
+    /// The server's state folder [default: $HEELER_STATE, or the usual one]
+    #[arg(long, value_name = "FOLDER")]
+    state: Option<PathBuf>,
+    /// How long to wait for it to end, seconds
+    #[arg(long, value_name = "S", default_value_t = 30)]
+    timeout: u64,
+}
+
+impl Down {
+    pub(crate) fn run(&self) -> Result<()> {
+        let state = self.state.clone().unwrap_or_else(state_folder);
+        let Some(holder) = lock::holder(&state)? else {
+            let mistake = Mistake::new(format!("no server works in {}", state.display()));
+            return Err(mistake.hint("say which with --state, or HEELER_STATE").into());
+        };
+        kill(Pid::from_raw(holder), Signal::SIGTERM)
+            .with_context(|| format!("process {holder} cannot be told to end"))?;
+        let begun = Instant::now();
+        while lock::holder(&state)? == Some(holder) {
+            if begun.elapsed() > Duration::from_secs(self.timeout) {
+                bail!("process {holder} was told to end and has not in {} s", self.timeout);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        show::print("the server has ended; its jobs go on, and `heeler up` finds them again\n")
+    }
+}

@@ -1,0 +1,55 @@
+//! Over the network: TLS, tokens and roles.
+
+use crate::{Ended, Place};
+use std::net::TcpListener;
+
+/// A port that nobody listens on.
+fn port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("its address").port()
+}
+
+struct Away<'a> {
+    place: &'a Place,
+    server: String,
+    token: String,
+}
+
+impl Away<'_> {
+    fn run(&self, line: &str) -> Ended {
+        let mut command = self.place.command();
+        command.env("HEELER_SERVER", &self.server).env("HEELER_TOKEN", &self.token);
+        command.env("HEELER_CA", self.place.path().join("cert.pem"));
+        command.args(shell_words::split(line).expect("a line"));
+        Ended::of(&command.output().expect("the program runs"))
+    }
+}
+
+#[test]
+fn who_comes_with_a_token_may_do_what_it_says() {
+    let place = Place::empty();
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("a key");
+    place.write("cert.pem", &made.cert.pem());
+    place.write("key.pem", &made.signing_key.serialize_pem());
+    let port = port();
+    let listen = format!("--listen 127.0.0.1:{port} --cert cert.pem --key key.pem");
+    place.run(&format!("up --emulate 4xA100 --background {listen}")).good();
+    place.run("tenant set lab --add-user ada").good();
+    let token = |role: &str| {
+        let made = place.run(&format!("token make ada --role {role} --tenant lab"));
+        made.good().trim().to_string()
+    };
+    let server = format!("https://localhost:{port}");
+    let viewer = Away { place: &place, server: server.clone(), token: token("viewer") };
+    assert!(viewer.run("nodes").good().contains("A100"));
+    assert!(viewer.run("submit --gpus 1 -- true").mistake().contains("error: "));
+    let user = Away { place: &place, server: server.clone(), token: token("user") };
+    assert_eq!(user.run("submit --gpus 1 -- sleep 1000").good(), "Submitted job 1\n");
+    assert!(user.run("quota lab 2").mistake().contains("error: "));
+    assert!(user.run("cancel 1").good().contains("cancelled"));
+    let stranger = Away { place: &place, server, token: "nonsense".into() };
+    let said = stranger.run("queue").mistake();
+    assert!(said.contains("HEELER_TOKEN"), "{said}");
+    let plain = Away { server: format!("http://localhost:{port}"), ..user };
+    assert_eq!(plain.run("queue").code, Some(1));
+}
