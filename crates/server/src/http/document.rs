@@ -85,14 +85,14 @@ fn refusals(operation: &mut Operation) {
 }
 
 /// The document as JSON. Unsigned numbers are said to go as far as they do, which the formats that
-/// OpenAPI knows cannot say.
+/// OpenAPI knows cannot say; lists of fixed length are written as OpenAPI 3.1 has them.
 pub(super) fn as_json(document: &OpenApi) -> Value {
     let mut value = serde_json::to_value(document).unwrap_or_default();
-    widen(&mut value);
+    mend(&mut value);
     value
 }
 
-fn widen(value: &mut Value) {
+fn mend(value: &mut Value) {
     match value {
         Value::Object(map) => {
             let most = match map.get("format").and_then(Value::as_str) {
@@ -105,9 +105,13 @@ fn widen(value: &mut Value) {
                 map.remove("format");
                 map.entry("maximum").or_insert(most.into());
             }
-            map.values_mut().for_each(widen);
+            if map.get("items").is_some_and(Value::is_array) {
+                let parts = map.insert("items".into(), false.into());
+                map.extend(parts.map(|parts| ("prefixItems".to_owned(), parts)));
+            }
+            map.values_mut().for_each(mend);
         }
-        Value::Array(list) => list.iter_mut().for_each(widen),
+        Value::Array(list) => list.iter_mut().for_each(mend),
         _ => {}
     }
 }
