@@ -51,6 +51,8 @@ pub struct VirtualClusters {
     /// Whether a job that gives way inside its cluster goes on while nobody needs its very GPUs.
     lazy: bool,
     known: Option<Known>,
+    /// Those who wait, and those who were only promised GPUs: if they lose them to somebody they
+    /// wait again at once, and the same decision must look at them.
     queue: BTreeSet<Seat>,
     seats: BTreeMap<JobId, Seat>,
     /// When the lines of jobs bend by themselves.
@@ -116,7 +118,7 @@ impl VirtualClusters {
         }
     }
 
-    /// Put a waiting job where it belongs now.
+    /// Put a job where it belongs now.
     fn seat(&mut self, id: JobId, view: &View) {
         self.unseat(id);
         let Some(job) = view.jobs().get(id) else { return };
@@ -170,6 +172,25 @@ impl VirtualClusters {
                 self.seat(id, view);
             }
         }
+    }
+
+    /// A job has GPUs, or is promised some.
+    fn placed(&mut self, id: JobId, view: &View) {
+        match view.job(id).is_running() {
+            true => self.unseat(id),
+            false => self.seat(id, view),
+        }
+        self.expect_bend(id, view);
+    }
+
+    /// A job loses its GPUs, or those it was promised.
+    fn paused(&mut self, id: JobId) {
+        // What is being decided the cells show already, and it may be promised others by that.
+        if self.next.is_none() {
+            self.leave(id);
+        }
+        self.unseat(id);
+        self.set_bend(id, None);
     }
 
     fn leave(&mut self, id: JobId) {
@@ -251,15 +272,8 @@ impl Policy for VirtualClusters {
                 self.expect_bend(id, view);
                 self.stirred = true;
             }
-            Note::Placed(id) => {
-                self.unseat(id);
-                self.expect_bend(id, view);
-            }
-            Note::Began(id) => self.expect_bend(id, view),
-            Note::Paused(id) => {
-                self.leave(id);
-                self.set_bend(id, None);
-            }
+            Note::Placed(id) | Note::Began(id) => self.placed(id, view),
+            Note::Paused(id) => self.paused(id),
             Note::Left(id) => {
                 self.leave(id);
                 self.unseat(id);
@@ -321,10 +335,11 @@ impl Policy for VirtualClusters {
         let ids: Vec<JobId> = view.jobs().iter().map(|job| job.id).collect();
         for id in ids {
             let job = view.job(id);
-            if job.phase == heeler_engine::Phase::Waiting && !job.is_placed() {
+            let waits = job.phase == heeler_engine::Phase::Waiting;
+            if waits || (job.is_placed() && !job.is_running()) {
                 self.seat(id, view);
-                self.expect_bend(id, view);
-            } else if job.is_placed() {
+            }
+            if waits || job.is_placed() {
                 self.expect_bend(id, view);
             }
         }

@@ -8,8 +8,8 @@ use crate::cells::{Answer, Binding, Cells, OPPORTUNISTIC, PRIORITY_MAX, Phase, R
 use crate::place::{Fit, Remainder, why_not};
 use heeler_engine::{Draft, Fleet, Grip, Job, Pick, Place, View, Want};
 use heeler_model::{
-    Demand, JobId, NodeId, Placement, Plan, Reach, Reason, Run, Slice, Slots, Stop, TenantId, Tier,
-    Wait,
+    Assignment, Demand, JobId, NodeId, Placement, Plan, Reach, Reason, Run, Slice, Slots, Stop,
+    TenantId, Tier, Wait,
 };
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +31,8 @@ pub(super) struct Walk<'a> {
     plan: Plan,
     /// Jobs that start by this plan.
     starts: BTreeSet<JobId>,
+    /// Jobs that were only promised GPUs and lose them by this plan: they may have others.
+    displaced: BTreeSet<JobId>,
     /// What each tenant is given by this plan, thousandths of GPUs.
     extra_milli: BTreeMap<TenantId, i64>,
 }
@@ -45,9 +47,17 @@ impl<'a> Walk<'a> {
         cells: &'a mut Cells,
         view: &'a View<'a>,
     ) -> Walk<'a> {
-        let draft = view.state().draft();
-        let (plan, starts, extra_milli) = (Plan::none(), BTreeSet::new(), BTreeMap::new());
-        Walk { policy, described, cells, view, draft, plan, starts, extra_milli }
+        Walk {
+            policy,
+            described,
+            cells,
+            view,
+            draft: view.state().draft(),
+            plan: Plan::none(),
+            starts: BTreeSet::new(),
+            displaced: BTreeSet::new(),
+            extra_milli: BTreeMap::new(),
+        }
     }
 
     pub(super) fn plan(mut self) -> Plan {
@@ -63,10 +73,11 @@ impl<'a> Walk<'a> {
         let mut started = false;
         let policy = self.policy;
         for seat in &policy.queue {
-            if self.starts.contains(&seat.job) {
+            let job = self.view.job(seat.job);
+            let displaced = self.displaced.contains(&job.id);
+            if self.starts.contains(&job.id) || (job.is_placed() && !displaced) {
                 continue;
             }
-            let job = self.view.job(seat.job);
             let by_right = seat.standing.is_some_and(|standing| standing.by_right);
             let class = (job.spec.tenant, by_right, job.spec.priority, job.demand);
             let line = self.view.tenants().guarantor(job.spec.tenant).filter(|_| by_right);
@@ -88,6 +99,10 @@ impl<'a> Walk<'a> {
             };
             if reason.tier() == Tier::Turn {
                 blocked.entry(line).or_insert((job.id, 0));
+            }
+            // Whoever is displaced is told by whom, and others of its class why they wait.
+            if displaced {
+                continue;
             }
             in_vain.insert(class, reason);
             if known.is_none() || self.view.wants_all_verdicts() {
@@ -122,6 +137,7 @@ impl<'a> Walk<'a> {
         self.book(job.spec.tenant, milli);
         let assignment = want.met_by(placement);
         self.starts.insert(job.id);
+        self.plan.stop.retain(|stop| stop.job != job.id);
         self.plan.run.push(Run { job: job.id, assignment, lease: None });
         Ok(())
     }
@@ -222,7 +238,7 @@ impl<'a> Walk<'a> {
         for victim in &victims {
             if let Some(on) = self.on(JobId(*victim)) {
                 let demand = &self.view.job(JobId(*victim)).spec.demand;
-                self.draft.release(&on, Grip::from(demand));
+                self.draft.release(&on.placement, Grip::from(demand));
             }
         }
         let placement = placement(&binding);
@@ -241,28 +257,32 @@ impl<'a> Walk<'a> {
         Ok(placement)
     }
 
-    /// Where a job is, or is to be by this plan.
-    fn on(&self, id: JobId) -> Option<Placement> {
+    /// What a job has, or is to have by this plan.
+    fn on(&self, id: JobId) -> Option<Assignment> {
         let planned = self.plan.run.iter().find(|run| run.job == id);
         let now = self.view.job(id).assignment.as_ref();
-        planned.map(|run| &run.assignment).or(now).map(|on| on.placement.clone())
+        planned.map(|run| &run.assignment).or(now).cloned()
     }
 
     /// A job gives way to another.
     fn displace(&mut self, id: JobId, by: JobId) {
         let victim = self.view.job(id);
-        self.book(victim.spec.tenant, -(victim.milli() as i64));
+        let milli = self.on(id).map_or(0, |on| on.milli());
+        self.book(victim.spec.tenant, -(milli as i64));
+        if self.starts.remove(&id) {
+            // It was to start by this very plan; whoever stops for it stops for the other.
+            self.plan.run.retain(|run| run.job != id);
+            for stop in &mut self.plan.stop {
+                if stop.reason == (Reason::Displaced { by: id }) {
+                    stop.reason = Reason::Displaced { by };
+                }
+            }
+        }
         if victim.is_placed() {
             self.plan.stop.push(Stop { job: id, reason: Reason::Displaced { by } });
-            return;
         }
-        // It was to start by this very plan; whoever stops for it stops for the other.
-        self.starts.remove(&id);
-        self.plan.run.retain(|run| run.job != id);
-        for stop in &mut self.plan.stop {
-            if stop.reason == (Reason::Displaced { by: id }) {
-                stop.reason = Reason::Displaced { by };
-            }
+        if victim.phase == heeler_engine::Phase::Held {
+            self.displaced.insert(id);
         }
     }
 }

@@ -77,10 +77,10 @@ fn hived_takes_any_order() {
     assert_eq!([run.start("long"), run.start("short")], [150.0, 100.0]);
 }
 
-/// An engine with three nodes of four GPUs, of which vision and speech own one each.
-fn engine() -> Engine {
-    let mut cluster = Cluster::uniform(3, 4);
-    for name in ["vision", "speech"] {
+/// An engine with nodes of four GPUs, of which some tenants own one each.
+fn engine(nodes: u32, owners: &[&str]) -> Engine {
+    let mut cluster = Cluster::uniform(nodes, 4);
+    for name in owners {
         let tenant = cluster.tenant_named(name);
         cluster.tenants[tenant.index()].quota = Some(4);
     }
@@ -88,8 +88,8 @@ fn engine() -> Engine {
     Engine::new(Arc::new(cluster), card.build(), Rules::default(), 1)
 }
 
-fn submit(engine: &mut Engine, at_s: u64, number: u32, tenant: u16) {
-    let mut spec = JobSpec::new(Demand::gpus(4));
+fn submit(engine: &mut Engine, at_s: u64, number: u32, tenant: u16, gpus: u32) {
+    let mut spec = JobSpec::new(Demand::gpus(gpus));
     spec.tenant = TenantId(tenant);
     let event = Event::Submitted { job: JobId(number), spec: Box::new(spec) };
     engine.step(Time::from_secs(at_s), event);
@@ -118,9 +118,9 @@ fn break_under(engine: &mut Engine, at_s: u64, number: u32) -> u32 {
 /// until a node is repaired.
 #[test]
 fn hived_moves_cells_away_from_bad_nodes() {
-    let mut engine = engine();
-    submit(&mut engine, 0, 0, 1);
-    submit(&mut engine, 1, 1, 0);
+    let mut engine = engine(3, &["vision", "speech"]);
+    submit(&mut engine, 0, 0, 1, 4);
+    submit(&mut engine, 1, 1, 0, 4);
     let first = break_under(&mut engine, 2, 0);
     let second = node_of(&engine, 0).expect("it goes on elsewhere");
     assert_ne!(second, first);
@@ -132,6 +132,30 @@ fn hived_moves_cells_away_from_bad_nodes() {
     assert_eq!(node_of(&engine, 0), None);
     engine.step(Time::from_secs(5), Event::NodeUp { node: NodeId(first) });
     assert_eq!(node_of(&engine, 0), Some(first));
+}
+
+/// A guest's job has all four GPUs of vision's node and is told to stop for one of vision's. While
+/// it is being saved another of the guest's is promised a GPU, which the next of vision's takes:
+/// the same decision promises the guest's another, and no job is lost from the cells.
+#[test]
+fn hived_promises_another_gpu_in_place_of_one_it_takes() {
+    let mut engine = engine(1, &["vision"]);
+    submit(&mut engine, 0, 0, 0, 4);
+    submit(&mut engine, 1, 1, 1, 1);
+    submit(&mut engine, 2, 2, 0, 1);
+    let before = engine.state().job(JobId(2)).assignment.clone();
+    submit(&mut engine, 3, 3, 1, 1);
+    assert_eq!(engine.state().job(JobId(3)).assignment, before, "vision has the guest's GPU");
+    let after = engine.state().job(JobId(2)).assignment.clone();
+    assert!(after.is_some() && after != before, "the guest has another");
+    submit(&mut engine, 4, 4, 0, 1);
+    submit(&mut engine, 5, 5, 0, 1);
+    assert_eq!([4, 5].map(|job| node_of(&engine, job)), [Some(0), None], "four GPUs are promised");
+    let generation = engine.state().job(JobId(0)).generation;
+    let exit = Exit::Saved { done: 0.0 };
+    engine.step(Time::from_secs(6), Event::Stopped { job: JobId(0), generation, exit });
+    let runs = |job| engine.state().job(JobId(job)).is_running();
+    assert_eq!([0, 1, 2, 3, 4, 5].map(runs), [false, true, true, true, true, false]);
 }
 
 /// Of whom, the submission, GPUs and length of a job, and whether it has a guarantee.
