@@ -36,7 +36,10 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ),
     (
         "Commands to simulate and compare",
-        &["demo", "sim", "compare", "report", "recipes", "worlds", "services", "trace", "bench"],
+        &[
+            "demo", "sim", "compare", "replay", "report", "recipes", "worlds", "services", "trace",
+            "bench",
+        ],
     ),
 ];
 

@@ -51,7 +51,7 @@ fn fewer_gpus_or_another_kind_would_help() {
     cluster.add_node(a, 4, RackId(0));
     cluster.add_node(a, 4, RackId(0));
     cluster.add_node(b, 8, RackId(0));
-    let of = |kind, gpus| Demand { kinds: KindSet::default().with(kind), ..Demand::gpus(gpus) };
+    let of = |kind, gpus| Demand { kinds: KindSet::NONE.with(kind), ..Demand::gpus(gpus) };
     let engine = engine("fifo", cluster, &[of(a, 3), of(a, 8), of(a, 1)]);
     let names = Names::of(&engine, EPOCH);
     let said = why(&engine, &names, EPOCH, JobId(2));

@@ -4,6 +4,7 @@
 mod commands;
 mod mistakes;
 mod network;
+mod replaying;
 mod restart;
 
 use std::path::Path;
