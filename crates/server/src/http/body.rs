@@ -115,9 +115,13 @@ fn make_whole(value: &mut Value) -> bool {
     match value {
         Value::Number(number) => {
             let real = number.as_f64().filter(|_| number.is_f64());
-            let whole = real.filter(|it| it.fract() == 0.0 && it.abs() < 9e15);
+            let whole = real.filter(|it| it.fract() == 0.0).and_then(|it| match it {
+                0.0..1.8e19 => Some(Value::from(it as u64)),
+                -9.2e18..0.0 => Some(Value::from(it as i64)),
+                _ => None,
+            });
             whole.is_some_and(|whole| {
-                *value = Value::from(whole as i64);
+                *value = whole;
                 true
             })
         }

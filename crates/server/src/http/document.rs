@@ -3,7 +3,7 @@
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use heeler_api::Problem;
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, ResponseBuilder};
@@ -85,7 +85,8 @@ fn refusals(operation: &mut Operation) {
 }
 
 /// The document as JSON. Unsigned numbers are said to go as far as they do, which the formats that
-/// OpenAPI knows cannot say; lists of fixed length are written as OpenAPI 3.1 has them.
+/// OpenAPI knows cannot say; lists of fixed length are written so that tools for older versions of
+/// JSON Schema understand them, too.
 pub(super) fn as_json(document: &OpenApi) -> Value {
     let mut value = serde_json::to_value(document).unwrap_or_default();
     mend(&mut value);
@@ -105,9 +106,11 @@ fn mend(value: &mut Value) {
                 map.remove("format");
                 map.entry("maximum").or_insert(most.into());
             }
-            if map.get("items").is_some_and(Value::is_array) {
-                let parts = map.insert("items".into(), false.into());
-                map.extend(parts.map(|parts| ("prefixItems".to_owned(), parts)));
+            if let Some(Value::Array(parts)) = map.remove("prefixItems") {
+                let length = parts.len();
+                map.insert("minItems".into(), length.into());
+                map.insert("maxItems".into(), length.into());
+                map.insert("items".into(), json!({ "anyOf": parts }));
             }
             map.values_mut().for_each(mend);
         }
