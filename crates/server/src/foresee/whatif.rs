@@ -2,6 +2,7 @@
 //! with the same lengths of jobs, so that what differs comes from the change alone.
 
 use super::Scene;
+use super::effort;
 use super::future::Budget;
 use super::when::Newcomer;
 use heeler_api::{Code, Problem, WhatIf, WhatIfAnswer};
@@ -9,7 +10,7 @@ use heeler_engine::{Engine, Policy};
 use heeler_model::{Cluster, Event, Exit, JobId, NodeId, TenantId, Time};
 use heeler_sim::Simulation;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// So many pairs of futures are looked at, if there is time.
 const FUTURES: u32 = 6;
@@ -54,10 +55,10 @@ pub fn whatif(scene: &Scene, elsewise: Elsewise) -> Result<WhatIfAnswer, Problem
     let (mut now, mut then) = (Vec::new(), Vec::new());
     let share = MOMENTS / u64::from(2 * FUTURES);
     let mut spare = 0;
-    let began = Instant::now();
+    let began = effort::used();
     let mut last = Duration::ZERO;
     for future in 0..FUTURES {
-        let so_far = began.elapsed();
+        let so_far = effort::used() - began;
         if future > 0 && so_far + last > TIME_MAX {
             break;
         }
@@ -65,12 +66,12 @@ pub fn whatif(scene: &Scene, elsewise: Elsewise) -> Result<WhatIfAnswer, Problem
             [(&scene.engine, &mut now, None), (&changed, &mut then, newcomer.as_ref())]
         {
             let more = more.map(|newcomer| scene.arrives(newcomer, job, future));
-            let mut budget = Budget::of(share + spare, Instant::now() + TIME_MAX / 2);
+            let mut budget = Budget::of(share + spare, effort::used() + TIME_MAX / 2);
             let simulation = scene.future(engine.fork(), future, more);
             figures.push(Figures::of(simulation, &mut budget));
             spare = budget.left();
         }
-        last = began.elapsed() - so_far;
+        last = effort::used() - began - so_far;
     }
     let mut assumes = scene.assumptions();
     let cut = now.iter().chain(&then).filter(|figures| !figures.whole).count();

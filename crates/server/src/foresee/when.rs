@@ -1,6 +1,7 @@
 //! When a job will start: the same question to many futures, and how far their answers are apart.
 
 use super::Scene;
+use super::effort;
 use super::future::{Budget, has_started};
 use super::lengths::{Chance, Hint};
 use super::names::Names;
@@ -9,13 +10,13 @@ use heeler_engine::Phase;
 use heeler_model::{JobId, JobSpec, Time, Truth};
 use heeler_sim::Simulation;
 use heeler_sim::workload::TraceJob;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// So many futures are looked at, if there is time.
 const FUTURES: u32 = 24;
 /// So many at least, each as far as an equal part of the budget goes.
 const FUTURES_MIN: u32 = 5;
-/// Moments that are simulated for one answer, and for how long at most.
+/// Moments that are simulated for one answer, and how long that may be worked on.
 const MOMENTS: u64 = 150_000;
 const TIME_MAX: Duration = Duration::from_millis(1_000);
 
@@ -66,7 +67,7 @@ pub fn test_only(scene: &Scene, newcomer: &Newcomer) -> Forecast {
 }
 
 fn forecast(scene: &Scene, job: JobId, newcomer: Option<&Newcomer>) -> Forecast {
-    let until = Instant::now() + TIME_MAX;
+    let until = effort::used() + TIME_MAX;
     let mut left = Budget::of(MOMENTS, until);
     let mut seen = Vec::new();
     let mut cut = 0;
@@ -79,7 +80,7 @@ fn forecast(scene: &Scene, job: JobId, newcomer: Option<&Newcomer>) -> Forecast 
         let more = newcomer.map(|newcomer| scene.arrives(newcomer, job, future));
         let mut simulation = scene.future(scene.engine.fork(), future, more);
         let (found, whole) = look(scene, &mut simulation, job, &mut own);
-        let late = Instant::now() > until;
+        let late = effort::used() > until;
         // A future that the clock cut short says less than those before it.
         if late && !whole && !seen.is_empty() {
             break;
