@@ -132,7 +132,8 @@ fn overhead(attempt: &Attempt, until: Time) -> u64 {
 }
 
 impl Live {
-    /// Book a stretch that has ended. Useful and lost add up to what it held. Returns what was lost.
+    /// Book a stretch that has ended, and say what was lost. Useful and lost add up to what it
+    /// held.
     pub(crate) fn book(&mut self, id: u32, attempt: &Attempt, worth: Worth) -> u64 {
         let now = self.now;
         let Some(job) = self.jobs.live_mut(id) else { return 0 };

@@ -174,8 +174,10 @@ pub(crate) struct Job {
     pub(crate) submitted: Time,
     pub(crate) priority: i32,
     pub(crate) time_limit_s: Option<u64>,
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) keeps: Keeps,
     pub(crate) attempt: Option<Attempt>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) past: Vec<Past>,
     /// The latest assignment it had.
     pub(crate) generation: Generation,
@@ -183,7 +185,9 @@ pub(crate) struct Job {
     pub(crate) rests: Option<Way>,
     pub(crate) leaving: Option<Leaving>,
     pub(crate) over: Option<Over>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) alarms: Vec<(Time, Alarm)>,
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) heard: Heard,
     /// How often its processes were started.
     pub(crate) starts: u32,
@@ -205,6 +209,41 @@ pub(crate) struct Job {
 }
 
 impl Job {
+    /// A job that was just handed in, of nobody yet.
+    pub(crate) fn new(id: u32, head: u32, submission: Arc<Submission>, submitted: Time) -> Job {
+        Job {
+            id,
+            head,
+            task: None,
+            user: String::new(),
+            identity: None,
+            tenant: TenantId(0),
+            submitted,
+            priority: submission.priority,
+            time_limit_s: submission.time_limit_s,
+            submission,
+            keeps: Keeps::default(),
+            attempt: None,
+            past: Vec::new(),
+            generation: Generation(0),
+            rests: None,
+            leaving: None,
+            over: None,
+            alarms: Vec::new(),
+            heard: Heard::default(),
+            starts: 0,
+            restarts: 0,
+            failures: 0,
+            preemptions: 0,
+            first_started: None,
+            ran: Span::ZERO,
+            had: Span::ZERO,
+            gpu_time: 0,
+            lost: 0,
+            kept: 0,
+        }
+    }
+
     /// What it is doing.
     pub(crate) fn state(&self) -> JobState {
         if let Some(over) = &self.over {
@@ -262,6 +301,11 @@ impl Job {
         }
         256 + weight(&self.submission)
     }
+}
+
+/// Whether nothing was ever noted, which is then not saved.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Bytes that a submission takes, roughly.

@@ -1,9 +1,9 @@
 //! The live control plane without its world: a pure state machine from stamped inputs to orders.
 //!
-//! A server writes a [`Record`] to its journal and syncs it, then [`Live::apply`]s it, answers those
-//! who asked, and lets [`Live::decide`] say what the world has to do. Applying the same records to
-//! the same snapshot gives the same orders, the same answers and the same digest on every machine:
-//! so a journal is a trace, and a server that was killed goes on where it was.
+//! A server writes a [`Record`] to its journal and syncs it, then [`Live::apply`]s it, answers
+//! those who asked, and lets [`Live::decide`] say what the world has to do. Applying the same
+//! records to the same snapshot gives the same orders, the same answers and the same digest on
+//! every machine: so a journal is a trace, and a server that was killed goes on where it was.
 
 mod accounts;
 mod ask;

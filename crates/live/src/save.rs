@@ -36,10 +36,35 @@ struct Saved {
     decisions: u64,
 }
 
+/// What is read first.
+#[derive(Deserialize)]
+struct Version {
+    version: u64,
+}
+
+fn of_this_version(version: Option<u64>) -> Result<(), String> {
+    match version {
+        Some(version) if version == u64::from(VERSION) => Ok(()),
+        Some(version) => {
+            Err(format!("this was saved in version {version}, and {VERSION} is known"))
+        }
+        None => Err("this has no version".into()),
+    }
+}
+
 impl Live {
     /// The whole state as data. To be called after a decision, before the next record.
     pub fn save(&self) -> Value {
-        let saved = Saved {
+        serde_json::to_value(self.saved()).expect("the state is plain data with string keys")
+    }
+
+    /// The same as JSON text, which takes a fraction of the time.
+    pub fn save_text(&self) -> Vec<u8> {
+        serde_json::to_vec(&self.saved()).expect("the state is plain data with string keys")
+    }
+
+    fn saved(&self) -> Saved {
+        Saved {
             version: VERSION,
             epoch: self.epoch,
             now: self.now,
@@ -54,17 +79,24 @@ impl Live {
             accounts: self.accounts.clone(),
             digest: self.digest,
             decisions: self.decisions,
-        };
-        serde_json::to_value(saved).expect("the state is plain data with string keys")
+        }
     }
 
     /// The state that was saved.
     pub fn load(saved: Value) -> Result<Live, String> {
         let version = saved.get("version").and_then(Value::as_u64);
-        if version != Some(u64::from(VERSION)) {
-            return Err(format!("this was saved in version {version:?}, not {VERSION}"));
-        }
-        let saved: Saved = serde_json::from_value(saved).map_err(|error| error.to_string())?;
+        of_this_version(version)?;
+        Live::loaded(serde_json::from_value(saved).map_err(|error| error.to_string())?)
+    }
+
+    /// The state that was saved as JSON text.
+    pub fn load_text(saved: &[u8]) -> Result<Live, String> {
+        let version: Version = serde_json::from_slice(saved).map_err(|error| error.to_string())?;
+        of_this_version(Some(version.version))?;
+        Live::loaded(serde_json::from_slice(saved).map_err(|error| error.to_string())?)
+    }
+
+    fn loaded(saved: Saved) -> Result<Live, String> {
         let policy = saved.recipe.build().map_err(|problem| problem.message)?;
         let engine = Engine::restore(saved.engine, policy)?;
         let jobs = Jobs::load(saved.jobs)?;

@@ -1,7 +1,7 @@
 //! What keeps jobs from starting: their owners, other jobs, a time, or the rest of their array. The
 //! engine is told the one reason that is hardest to get rid of.
 
-use crate::job::{Alarm, met};
+use crate::job::{Alarm, Leaving, met};
 use crate::live::Live;
 use heeler_api::Dependency;
 use heeler_model::{Event, JobId};
@@ -11,7 +11,7 @@ impl Live {
     pub(crate) fn keep(&mut self, id: u32) {
         let Some(job) = self.jobs.live_mut(id) else { return };
         let reason = job.keeps.reason();
-        if reason == job.keeps.told || job.leaving.is_some_and(|leaving| leaving.is_for_good()) {
+        if reason == job.keeps.told || job.leaving.is_some_and(Leaving::is_for_good) {
             return;
         }
         job.keeps.told = reason;

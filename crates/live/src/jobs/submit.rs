@@ -1,12 +1,12 @@
 //! Jobs are handed in: they get numbers, are told to the engine, and wait.
 
 use crate::ask::Done;
-use crate::job::{Alarm, Heard, Job, Keeps};
+use crate::job::{Alarm, Job, Keeps};
 use crate::live::Live;
 use crate::store::ArrayState;
 use heeler_api::{Problem, Submission, Submitted, Who};
 use heeler_backend::Identity;
-use heeler_model::{Event, Generation, JobId, Span};
+use heeler_model::{Event, JobId};
 use std::sync::Arc;
 
 impl Live {
@@ -74,37 +74,9 @@ impl Live {
                 _ => array.ahead += 1,
             }
         }
-        let job = Job {
-            id,
-            head,
-            task,
-            user: who.user.clone(),
-            identity,
-            tenant,
-            submission: submission.clone(),
-            submitted: self.now,
-            priority: submission.priority,
-            time_limit_s: submission.time_limit_s,
-            keeps,
-            attempt: None,
-            past: Vec::new(),
-            generation: Generation(0),
-            rests: None,
-            leaving: None,
-            over: None,
-            alarms: Vec::new(),
-            heard: Heard::default(),
-            starts: 0,
-            restarts: 0,
-            failures: 0,
-            preemptions: 0,
-            first_started: None,
-            ran: Span::ZERO,
-            had: Span::ZERO,
-            gpu_time: 0,
-            lost: 0,
-            kept: 0,
-        };
+        let mut job = Job::new(id, head, submission.clone(), self.now);
+        (job.task, job.tenant, job.keeps) = (task, tenant, keeps);
+        (job.user, job.identity) = (who.user.clone(), identity);
         self.jobs.insert(job);
         self.tell(Event::Submitted { job: JobId(id), spec: Box::new(spec) });
         for dependency in &submission.after {

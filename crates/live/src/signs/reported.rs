@@ -111,18 +111,18 @@ impl Live {
         let (nodes, replicas) =
             (attempt.assignment.placement.nodes() as u32, attempt.assignment.gpus());
         let mut reports = Vec::new();
-        if let (Some((batch, passes)), Some(step_s)) = (report.batch, report.step_s) {
-            if batch > 0 && replicas > 0 && step_s > 0.0 && step_s.is_finite() {
-                let passes = passes.max(1);
-                reports.push(Report::Step {
-                    nodes,
-                    replicas,
-                    batch,
-                    accumulation: passes - 1,
-                    step_s: step_s / f64::from(passes),
-                    exchange_s: 0.0,
-                });
-            }
+        let step_s = report.step_s.filter(|step_s| *step_s > 0.0 && step_s.is_finite());
+        let batch = report.batch.filter(|(batch, _)| *batch > 0 && replicas > 0);
+        if let (Some((batch, passes)), Some(step_s)) = (batch, step_s) {
+            let passes = passes.max(1);
+            reports.push(Report::Step {
+                nodes,
+                replicas,
+                batch,
+                accumulation: passes - 1,
+                step_s: step_s / f64::from(passes),
+                exchange_s: 0.0,
+            });
         }
         if let Some((square, variance)) = report.gradient {
             let sound = |value: f64| value.is_finite() && value >= 0.0;

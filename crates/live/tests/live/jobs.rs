@@ -374,7 +374,7 @@ fn reports_are_kept_and_slower_ones_are_told() {
     let job = plane.submit(&admin(), gpus(1));
     plane.started(job);
     let generation = plane.world.runs[&job].launch.generation;
-    let mut report = |plane: &mut Plane, seq: u64, step: u64, loss: f64| {
+    let report = |plane: &mut Plane, seq: u64, step: u64, loss: f64| {
         let report = serde_json::json!({
             "seq": seq, "step": step, "total-steps": 100, "loss": loss, "saves": true,
         });

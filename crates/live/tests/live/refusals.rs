@@ -100,21 +100,30 @@ fn tokens_are_known_by_their_hash_until_they_end() {
     assert_eq!(refused(&mut plane, &admin(), short).field.as_deref(), Some("hash"));
 }
 
-#[test]
-fn submissions_that_make_no_sense_are_refused_by_field() {
+fn gpus_of(change: fn(&mut Gpus)) -> Submission {
+    let mut job = gpus(2);
+    change(&mut job.gpus);
+    job
+}
+
+fn with(change: fn(&mut Submission)) -> Submission {
+    let mut job = gpus(1);
+    change(&mut job);
+    job
+}
+
+fn all_refused(cases: Vec<(&str, Submission)>) {
     let mut plane = Plane::new(1, 4, "fifo");
     plane.live.check(&admin(), Ask::Submit(vec![gpus(1)]), Time::ZERO).unwrap();
-    let gpus_of = |change: fn(&mut Gpus)| {
-        let mut job = gpus(2);
-        change(&mut job.gpus);
-        job
-    };
-    let with = |change: fn(&mut Submission)| {
-        let mut job = gpus(1);
-        change(&mut job);
-        job
-    };
-    let cases: Vec<(&str, Submission)> = vec![
+    for (field, job) in cases {
+        let problem = refused(&mut plane, &admin(), Ask::Submit(vec![job]));
+        assert_eq!(problem.field.as_deref(), Some(field), "{}", problem.message);
+    }
+}
+
+#[test]
+fn words_that_make_no_sense_are_refused_by_field() {
+    all_refused(vec![
         ("name", with(|job| job.name = "../../etc/passwd".into())),
         ("name", with(|job| job.name = "x".repeat(129))),
         ("command", with(|job| job.command.clear())),
@@ -129,6 +138,12 @@ fn submissions_that_make_no_sense_are_refused_by_field() {
             }),
         ),
         ("dir", with(|job| job.dir = "relative".into())),
+    ]);
+}
+
+#[test]
+fn numbers_that_make_no_sense_are_refused_by_field() {
+    all_refused(vec![
         ("tenant", with(|job| job.tenant = Some("nobody".into()))),
         ("tenant", with(|job| job.tenant = Some("best-effort".into()))),
         ("gpus.kinds", gpus_of(|gpus| gpus.kinds = vec!["gpv".into()])),
@@ -168,11 +183,12 @@ fn submissions_that_make_no_sense_are_refused_by_field() {
                 job.array = Some(Array { indices: vec![1], most: None });
             }),
         ),
-    ];
-    for (field, job) in cases {
-        let problem = refused(&mut plane, &admin(), Ask::Submit(vec![job]));
-        assert_eq!(problem.field.as_deref(), Some(field), "{}", problem.message);
-    }
+    ]);
+}
+
+#[test]
+fn refusals_say_what_was_meant_and_how_much_is_too_much() {
+    let mut plane = Plane::new(1, 4, "fifo");
     let kind = gpus_of(|gpus| gpus.kinds = vec!["gpv".into()]);
     let problem = refused(&mut plane, &admin(), Ask::Submit(vec![kind]));
     assert_eq!(problem.hint.as_deref(), Some("did you mean `gpu`?"));
