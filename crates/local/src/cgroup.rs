@@ -35,7 +35,15 @@ impl Groups {
         }
         let groups = Groups { folder, limits };
         fs::create_dir(groups.herd()).or_else(already_there).map_err(|error| error.to_string())?;
+        groups.clear();
         Ok(groups)
+    }
+
+    /// Remove groups whose shepherds were killed. One with a process in it cannot be removed.
+    fn clear(&self) {
+        for number in crate::folder::numbers(&self.folder) {
+            let _ = fs::remove_dir(self.folder.join(number.to_string()));
+        }
     }
 
     /// Where shepherds are that have started their jobs.

@@ -80,7 +80,7 @@ impl Keeper {
         while let Some(now) = self.now() {
             let attempt = self.core.state.attempt(self.job, now.generation);
             match find(&attempt) {
-                Found::Unclaimed => self.unclaimed(now, &attempt),
+                Found::Unclaimed => self.unclaimed(&now, &attempt),
                 Found::Void => self.never(&now),
                 Found::Over(exit) => self.over(&now, exit.sign),
                 Found::Dead(claim) => self.dead(&now, &attempt, &claim),
@@ -122,7 +122,7 @@ impl Keeper {
     }
 
     /// Nobody has the attempt: start it, or see to it that nobody ever does.
-    fn unclaimed(&mut self, now: Now, attempt: &Attempt) {
+    fn unclaimed(&mut self, now: &Now, attempt: &Attempt) {
         // Its processes may sleep with the shepherd of an earlier attempt.
         if let Some(claim) = self.earlier(now.generation) {
             return self.join(&claim);
@@ -132,7 +132,7 @@ impl Keeper {
             _ => {
                 if let Err(error) = attempt.void() {
                     tracing::warn!(job = self.job.0, %error, "an attempt could not be voided");
-                    self.never(&now);
+                    self.never(now);
                 }
                 return;
             }
@@ -140,11 +140,11 @@ impl Keeper {
         self.tries += 1;
         if self.tries > TRIES {
             let message = "its shepherds went away before they had begun".into();
-            return self.ended(&now, Ending::NotStarted { message });
+            return self.ended(now, Ending::NotStarted { message });
         }
         if let Err(error) = self.hand_over(brief, attempt) {
             let message = format!("no shepherd: {error}");
-            self.ended(&now, Ending::NotStarted { message });
+            self.ended(now, Ending::NotStarted { message });
         }
     }
 

@@ -17,8 +17,10 @@ use heeler_model::{Generation, JobId, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
+
+type Jobs<'a> = MutexGuard<'a, BTreeMap<JobId, Kept>>;
 
 /// This machine as a world.
 pub struct Local {
@@ -30,10 +32,11 @@ pub struct Local {
 impl Local {
     /// Look at the machine and get shepherds ready. Nothing is started or ended before
     /// [`Backend::adopt`].
-    pub fn new(setup: Setup, tell: Tell) -> Result<Local, LocalError> {
-        let wrong = |source| LocalError::Folder { path: setup.state.clone(), source };
+    pub fn new(mut setup: Setup, tell: Tell) -> Result<Local, LocalError> {
+        let path = setup.state.clone();
+        let wrong = |source| LocalError::Folder { path: path.clone(), source };
         make_folder(&setup.state.join("jobs")).map_err(wrong)?;
-        let mut setup = setup.clone();
+        make_folder(&setup.state.join("ready")).map_err(wrong)?;
         // Shepherds do not stand where the server does.
         setup.state = std::fs::canonicalize(&setup.state).map_err(wrong)?;
         let length = setup.state.as_os_str().len();
@@ -41,7 +44,6 @@ impl Local {
         if length > most {
             return Err(LocalError::TooLong { path: setup.state, length, most });
         }
-        make_folder(&setup.state.join("ready")).map_err(wrong)?;
         let machine = Machine::find(setup.emulate.as_deref())?;
         let mut notes = Vec::new();
         let cgroup = if setup.cgroups { cgroup(&mut notes) } else { None };
@@ -59,10 +61,11 @@ impl Local {
     }
 
     /// Look after a job from now on.
-    fn look_after(&self, jobs: &mut BTreeMap<JobId, Kept>, job: JobId, mut kept: Kept) {
+    fn look_after(&self, mut jobs: Jobs<'_>, job: JobId, mut kept: Kept) {
         let link = Arc::new(Link::default());
         kept.link = Some(Arc::clone(&link));
         jobs.insert(job, kept);
+        drop(jobs);
         keep(&self.core, job, link);
     }
 
@@ -74,7 +77,7 @@ impl Local {
         let Some(kept) = jobs.get_mut(&job) else {
             let mut kept = Kept::new(generation, Intent::Run, Some(brief));
             kept.ordered = Some(Instant::now());
-            return self.look_after(&mut jobs, job, kept);
+            return self.look_after(jobs, job, kept);
         };
         if generation <= kept.generation {
             return self.repeat(jobs, job);
@@ -84,7 +87,7 @@ impl Local {
         let mut fresh = Kept::new(generation, Intent::Run, Some(brief.clone()));
         fresh.ordered = Some(Instant::now());
         match link {
-            None => self.look_after(&mut jobs, job, fresh),
+            None => self.look_after(jobs, job, fresh),
             Some(link) => {
                 fresh.link = Some(Arc::clone(&link));
                 *kept = fresh;
@@ -99,7 +102,7 @@ impl Local {
     }
 
     /// Say again what answered the latest order.
-    fn repeat(&self, jobs: std::sync::MutexGuard<'_, BTreeMap<JobId, Kept>>, job: JobId) {
+    fn repeat(&self, jobs: Jobs<'_>, job: JobId) {
         let signs = jobs.get(&job).map(|kept| kept.signs.clone()).unwrap_or_default();
         drop(jobs);
         for sign in signs {
@@ -119,10 +122,10 @@ impl Local {
             return;
         };
         if generation != kept.generation || kept.done {
-            return match intent {
-                Some(_) => self.repeat(jobs, job),
-                None => {}
-            };
+            if intent.is_some() {
+                self.repeat(jobs, job);
+            }
+            return;
         }
         if let Some(intent) = intent {
             // What sleeps already has stopped.
@@ -178,10 +181,11 @@ impl Local {
     /// a second time: what was written just before a power loss may be gone.
     fn void_uncertain(&self, launch: &Launch) {
         let attempt = self.core.state.attempt(launch.job, launch.generation);
-        if self.rebooted && matches!(find(&attempt), Found::Unclaimed) {
-            if let Err(error) = attempt.void() {
-                tracing::warn!(job = launch.job.0, %error, "an attempt could not be voided");
-            }
+        if self.rebooted
+            && matches!(find(&attempt), Found::Unclaimed)
+            && let Err(error) = attempt.void()
+        {
+            tracing::warn!(job = launch.job.0, %error, "an attempt could not be voided");
         }
     }
 
@@ -200,7 +204,7 @@ impl Local {
                     }
                     Found::Alive(_) | Found::Dead(_) => {
                         let kept = Kept::new(generation, Intent::Clear, None);
-                        self.look_after(&mut self.core.jobs(), job, kept);
+                        self.look_after(self.core.jobs(), job, kept);
                         break;
                     }
                     Found::Void | Found::Over(_) => {}
@@ -245,7 +249,7 @@ impl Backend for Local {
                     seen.insert(job);
                     let brief = read(&self.core.state.attempt(job, generation).launch());
                     let kept = Kept::new(generation, Intent::Sleep, brief);
-                    self.look_after(&mut self.core.jobs(), job, kept);
+                    self.look_after(self.core.jobs(), job, kept);
                     continue;
                 }
             };
@@ -253,7 +257,7 @@ impl Backend for Local {
             let (job, generation) = (launch.job, launch.generation);
             seen.insert(job);
             let kept = Kept::new(generation, intent, Some(self.core.brief(*launch)));
-            self.look_after(&mut self.core.jobs(), job, kept);
+            self.look_after(self.core.jobs(), job, kept);
         }
         self.clear_others(&seen);
         if let Err(error) = std::fs::write(self.core.setup.state.join("boot"), boot()) {

@@ -52,6 +52,7 @@ pub(crate) fn kill_left(claim: &Claim, running: Option<&Running>, mark: &str) ->
         let mut left: Vec<Being> = ranks.filter(is_alive).collect();
         left.extend(marked(mark));
         if left.is_empty() {
+            let _ = claim.cgroup.as_ref().map(fs::remove_dir);
             return true;
         }
         for one in &left {

@@ -2,7 +2,7 @@
 //! goes at once.
 
 use crate::core::Core;
-use crate::folder::Claim;
+use crate::folder::Being;
 use heeler_model::JobId;
 use std::fs;
 use std::path::Path;
@@ -62,8 +62,13 @@ pub(crate) fn sweep(kept: &Path, keep: Duration) {
 /// Remove claims of shepherds that went away without a job.
 pub(crate) fn clear_ready(ready: &Path) {
     for entry in fs::read_dir(ready).into_iter().flatten().flatten() {
-        let claim: Option<Claim> = crate::folder::read(&entry.path());
-        let shepherd = claim.and_then(|claim| claim.shepherd);
+        // By its name: what is in it may still be being written.
+        let name = entry.file_name();
+        let named = name.to_str().and_then(|name| name.split_once('-'));
+        let shepherd = named.and_then(|(pid, start)| {
+            let boot = crate::process::boot().to_owned();
+            Some(Being { pid: pid.parse().ok()?, start: start.parse().ok()?, boot })
+        });
         if !shepherd.is_some_and(|shepherd| crate::process::is_alive(&shepherd)) {
             let _ = fs::remove_file(entry.path());
         }

@@ -4,7 +4,7 @@
 use heeler_model::Cluster;
 use heeler_server::noop::Noop;
 use heeler_server::{Server, Settings};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -21,8 +21,10 @@ fn main() {
     };
     let folder = folder.expect("a folder");
     let job = r#"{"name":"bench","command":["true"],"dir":"/","gpus":{"count":1}}"#;
-    let raw = appends(folder.path(), job.len() * 4);
+    let raw = writes(folder.path(), job.len() * 4, 0);
     println!("append and sync           {raw:9.0} /s");
+    let ahead = writes(folder.path(), job.len() * 4, 64 << 20);
+    println!("the same, filled ahead    {ahead:9.0} /s");
 
     let settings = Settings::new(folder.path().join("state"));
     let world = |tell| {
@@ -36,7 +38,10 @@ fn main() {
         client.post(job);
     }
     let single = f64::from(SINGLE) / start.elapsed().as_secs_f64();
-    println!("submits one by one        {single:9.0} /s   {:.2} of append and sync", single / raw);
+    let (of_raw, of_ahead) = (single / raw, single / ahead);
+    println!("submits one by one        {single:9.0} /s   {of_raw:.2} and {of_ahead:.2} of those");
+    let raw = writes(folder.path(), job.len() * 4, 0);
+    println!("append and sync, again    {raw:9.0} /s   {:.2} of that", single / raw);
 
     let batch = format!("[{}]", vec![job; BATCH].join(","));
     let start = Instant::now();
@@ -57,9 +62,13 @@ fn main() {
     server.stop().expect("it ends well");
 }
 
-/// How often a file can be appended to and synced in a second.
-fn appends(folder: &Path, bytes: usize) -> f64 {
+/// How often a record can be added to a file and synced in a second, if so many bytes of zeros were
+/// written there before.
+fn writes(folder: &Path, bytes: usize, ahead: usize) -> f64 {
     let mut file = std::fs::File::create(folder.join("raw")).expect("a file");
+    file.write_all(&vec![0; ahead]).expect("written");
+    file.sync_all().expect("synced");
+    file.rewind().expect("at the beginning");
     let record = vec![b'x'; bytes];
     let start = Instant::now();
     let mut count = 0;

@@ -40,6 +40,9 @@ struct ByRequest {
     status: u16,
 }
 
+const WAIT: &str = "Seconds from being handed in until a job first had GPUs";
+const LOST: &str = "GPU-seconds lost to stops, failures and restarts";
+
 type Real = Gauge<f64, AtomicU64>;
 
 /// All figures.
@@ -91,12 +94,7 @@ impl Metrics {
             gpus_used: add(to, "gpus_used", "GPUs in use", Real::default()),
             nodes: add(to, "nodes", "Nodes by state", Family::default()),
             ended: add(to, "jobs_ended", "Jobs that ended, by how", Family::default()),
-            wait: add(
-                to,
-                "queue_wait_seconds",
-                "Seconds from being handed in until a job first had GPUs",
-                seconds(0.01, 13),
-            ),
+            wait: add(to, "queue_wait_seconds", WAIT, seconds(0.01, 13)),
             requests: add(to, "http_requests", "Requests by method and status", Family::default()),
             request: add(
                 to,
@@ -133,12 +131,7 @@ impl Metrics {
                 "Times a running job was taken off its GPUs to go on later",
                 Counter::default(),
             ),
-            lost: add(
-                to,
-                "lost_gpu_seconds",
-                "GPU-seconds lost to stops, failures and restarts",
-                Counter::default(),
-            ),
+            lost: add(to, "lost_gpu_seconds", LOST, Counter::default()),
             useful: add(to, "useful_gpu_seconds", "GPU-seconds of use", Counter::default()),
             scrape: Mutex::new(()),
             registry,

@@ -30,7 +30,7 @@ pub fn decode(bytes: &[u8]) -> Result<Record, String> {
     serde_json::from_slice(bytes).map_err(|error| error.to_string())
 }
 
-pub(crate) fn unopened(error: JournalError) -> ServeError {
+pub(crate) fn unopened(error: &JournalError) -> ServeError {
     ServeError::Journal(error.to_string())
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn restore<D: Disk>(
         keep_all: settings.keep_history,
         ..heeler_journal::Settings::default()
     };
-    let opened = Journal::open(disk, kept).map_err(unopened)?;
+    let opened = Journal::open(disk, kept).map_err(|error| unopened(&error))?;
     let Opened { mut journal, snapshot, records, mut notes } = opened;
     if snapshot.is_none() && records.is_empty() {
         let live = begin(&mut journal, settings, inventory)?;
@@ -86,8 +86,8 @@ fn begin<D: Disk>(
         Live::open(epoch, inventory.clone(), &recipe, seed).map_err(ServeError::Recipe)?;
     let inputs = vec![Input::Opened { epoch, inventory, recipe, seed }];
     let record = Record { at: Time::ZERO, inputs, digest: live.digest() };
-    journal.append(&encode(&record)).map_err(unopened)?;
-    journal.sync().map_err(unopened)?;
+    journal.append(&encode(&record)).map_err(|error| unopened(&error))?;
+    journal.sync().map_err(|error| unopened(&error))?;
     live.apply(&record);
     live.decide(record.at);
     Ok(live)

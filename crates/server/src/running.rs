@@ -33,7 +33,7 @@ impl Loop {
     /// If the journal cannot be read or written, or there is no world.
     pub fn start(settings: &Settings, world: impl MakeWorld) -> Result<Loop, ServeError> {
         let path = settings.state.join("journal");
-        let folder = Folder::open(&path).map_err(restore::unopened)?;
+        let folder = Folder::open(&path).map_err(|error| restore::unopened(&error))?;
         Loop::start_on(folder, settings, world)
     }
 

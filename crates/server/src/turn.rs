@@ -13,7 +13,7 @@ use heeler_live::{Ask, Change, Input, Record};
 use heeler_model::Time;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -87,10 +87,7 @@ impl<D: Disk> Turner<D> {
             (None, true) => wake,
         };
         let Some(wait) = wait else { return self.from.recv().ok() };
-        match self.from.recv_timeout(wait) {
-            Ok(message) => Some(message),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        self.from.recv_timeout(wait).ok()
     }
 
     fn take(&mut self, message: Message, taken: &mut Taken) {

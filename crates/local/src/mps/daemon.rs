@@ -216,3 +216,119 @@ impl Daemon {
 fn failed(what: &str, message: &impl ToString) -> MpsError {
     MpsError::Failed { what: what.to_owned(), message: message.to_string() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+    use tempfile::TempDir;
+
+    /// Stands for NVIDIA's program, which is not on machines without its driver: a daemon that
+    /// does nothing, and a control that asks whether it is there.
+    const CONTROL: &str = r#"#!/bin/sh
+pipe="$CUDA_MPS_PIPE_DIRECTORY"
+file="$pipe/nvidia-cuda-mps-control.pid"
+case "$1" in
+-d) [ -e "$file" ] && exit 1
+    "$0" --serve </dev/null >/dev/null 2>&1 &
+    echo $! > "$file"; exit 0 ;;
+--serve) while :; do sleep 0.05; done ;;
+esac
+read question
+[ -e "$pipe/hangs" ] && exec sleep 100
+pid=$(cat "$file" 2>/dev/null) && grep -q serve "/proc/$pid/cmdline" 2>/dev/null || {
+    echo "Cannot find MPS control daemon process"; exit 1; }
+case "$question" in
+get_server_list) cat "$pipe/servers" 2>/dev/null; exit 0 ;;
+quit) kill "$pid"; exit 0 ;;
+esac
+"#;
+
+    struct Place {
+        folder: TempDir,
+        daemon: Daemon,
+        real: bool,
+    }
+
+    impl Place {
+        /// With NVIDIA's program where there is one, else with what stands for it.
+        fn new() -> Place {
+            let folder = tempfile::tempdir().expect("a folder");
+            let daemon = Daemon::new(&folder.path().join("mps"), None);
+            if daemon.is_installed() {
+                return Place { folder, daemon, real: true };
+            }
+            Place::with_stand_in()
+        }
+
+        fn with_stand_in() -> Place {
+            let folder = tempfile::tempdir().expect("a folder");
+            let program = folder.path().join(PROGRAM);
+            std::fs::write(&program, CONTROL).expect("a script");
+            let mode = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(&program, mode).expect("it may run");
+            let daemon = Daemon::new(&folder.path().join("mps"), None).with_program(&program);
+            Place { folder, daemon, real: false }
+        }
+
+        fn pipe(&self, name: &str) -> PathBuf {
+            self.folder.path().join("mps").join("pipe").join(name)
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            let _ = self.daemon.stop();
+        }
+    }
+
+    #[test]
+    fn it_is_started_once_and_stopped() {
+        let place = Place::new();
+        assert!(place.daemon.servers().is_err());
+        assert_eq!(place.daemon.tend(), Ok(Tended::Started));
+        let pid = place.daemon.pid();
+        assert_eq!(place.daemon.tend(), Ok(Tended::Alive));
+        assert_eq!(place.daemon.pid(), pid);
+        assert_eq!(place.daemon.servers(), Ok(vec![]));
+        if !place.real {
+            std::fs::write(place.pipe("servers"), "41\n42\n").expect("a list");
+            assert_eq!(place.daemon.servers(), Ok(vec![41, 42]));
+        }
+        assert_eq!(place.daemon.stop(), Ok(()));
+        assert!(!place.daemon.lives());
+        assert!(!place.pipe("").exists());
+    }
+
+    #[test]
+    fn a_dead_one_is_started_anew() {
+        let place = Place::new();
+        place.daemon.tend().expect("it starts");
+        let pid = place.daemon.pid().expect("it says who it is");
+        kill(Pid::from_raw(pid), Signal::SIGKILL).expect("it can be killed");
+        while place.daemon.lives() {
+            std::thread::sleep(PAUSE);
+        }
+        assert_eq!(place.daemon.tend(), Ok(Tended::Recovered));
+        assert_ne!(place.daemon.pid(), Some(pid));
+        assert_eq!(place.daemon.tend(), Ok(Tended::Alive));
+    }
+
+    #[test]
+    fn one_that_hangs_is_ended_and_started_anew() {
+        let mut place = Place::with_stand_in();
+        place.daemon = place.daemon.clone().answering_within(Duration::from_secs(2));
+        place.daemon.tend().expect("it starts");
+        std::fs::write(place.pipe("hangs"), "").expect("a file");
+        assert!(matches!(place.daemon.servers(), Err(MpsError::NoAnswer { .. })));
+        assert_eq!(place.daemon.tend(), Ok(Tended::Recovered));
+    }
+
+    #[test]
+    fn without_the_program_it_says_what_is_missing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let daemon = Daemon::new(folder.path(), None).with_program(Path::new("/nowhere/at-all"));
+        let error = daemon.tend().expect_err("there is none");
+        assert!(error.to_string().contains("comes with the NVIDIA driver"), "{error}");
+    }
+}

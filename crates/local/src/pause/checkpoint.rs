@@ -7,15 +7,12 @@ use super::ladder::{Log, Refusal, hold};
 use super::{Asleep, Context, Move, PauseError, thaw};
 use heeler_backend::Way;
 use heeler_sys::cuda::State;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// How often the tree is looked at for processes that began to use a GPU meanwhile.
 const ROUNDS: usize = 4;
-/// How long a process may take to say what state it is in.
-const ANSWER: Duration = Duration::from_secs(5);
 
 /// Take a job off its GPUs. One that has nothing there is only frozen, and called so.
 pub(super) fn off(context: &Context<'_>, log: &mut Log) -> Result<(Way, Asleep), Refusal> {
@@ -24,12 +21,14 @@ pub(super) fn off(context: &Context<'_>, log: &mut Log) -> Result<(Way, Asleep),
     if context.packed {
         return Err(Refusal::plain("it shares its GPU through MPS, which the driver cannot move"));
     }
-    room(context.gpu_memory_mb)?;
+    let processes = context.scope.processes().map_err(Refusal::plain)?;
+    let pids: Vec<i32> = processes.iter().map(|process| process.pid).collect();
+    room(context.gpu_memory_mb.or_else(|| driver.memory_mb(&pids)))?;
     let mut taking = Taking { context, driver, seen: BTreeSet::new(), asleep: Asleep::default() };
     match taking.all(log) {
         Ok(()) if taking.asleep.checkpointed.is_empty() => Ok((Way::Frozen, taking.asleep)),
         Ok(()) => Ok((Way::Checkpointed, taking.asleep)),
-        Err(why) => Err(taking.undo(why, log)),
+        Err(refusal) => Err(taking.undo(refusal, log)),
     }
 }
 
@@ -43,21 +42,22 @@ struct Taking<'a> {
 }
 
 impl Taking<'_> {
-    fn all(&mut self, log: &mut Log) -> Result<(), String> {
+    fn all(&mut self, log: &mut Log) -> Result<(), Refusal> {
         for _ in 0..ROUNDS {
             let fresh = self.holders()?;
             if !fresh.is_empty() {
                 self.take(&fresh, log)?;
             }
-            let count = self.context.scope.processes().map_err(text)?.len();
-            let held = log.time("freeze", count, || hold(self.context)).map_err(text)?;
+            let count = self.context.scope.processes().map_err(Refusal::plain)?.len();
+            let held = log.time("freeze", count, || hold(self.context)).map_err(Refusal::plain)?;
             self.asleep.frozen = held.frozen;
-            if self.strangers().map_err(text)?.is_empty() {
+            if self.strangers().map_err(Refusal::plain)?.is_empty() {
                 return Ok(());
             }
             self.wake()?;
         }
-        Err(format!("new processes used a GPU each of the {ROUNDS} times it was taken off"))
+        let why = format!("new processes used a GPU each of the {ROUNDS} times it was taken off");
+        Err(Refusal::plain(why))
     }
 
     /// Processes that may use a GPU and were not asked yet.
@@ -69,19 +69,21 @@ impl Taking<'_> {
 
     /// Those of them that do. Forked children have a GPU's files open without using it, and the
     /// driver does not know them; but if it knows none at all, something else is wrong.
-    fn holders(&mut self) -> Result<Vec<i32>, String> {
-        let strangers = self.strangers().map_err(text)?;
-        let answers = each(self.driver, &strangers, ANSWER, |driver, pid| driver.state(pid));
+    fn holders(&mut self) -> Result<Vec<i32>, Refusal> {
+        let strangers = self.strangers().map_err(Refusal::plain)?;
+        let within = self.context.limits.answer;
+        let answers = each(self.driver, &strangers, within, |driver, pid| driver.state(pid));
         self.seen.extend(&strangers);
-        let known = |answer: &Result<State, String>| answer.is_ok();
+        let known = |answer: &Result<State, Refusal>| answer.is_ok();
         if self.asleep.checkpointed.is_empty() && !answers.values().any(known) {
-            all_well(answers)?;
+            // Only a question went unanswered, so nothing is broken.
+            all_well(answers).map_err(|refusal| Refusal::plain(refusal.why))?;
             return Ok(Vec::new());
         }
         Ok(answers.into_iter().filter(|(_, answer)| known(answer)).map(|(pid, _)| pid).collect())
     }
 
-    fn take(&mut self, fresh: &[i32], log: &mut Log) -> Result<(), String> {
+    fn take(&mut self, fresh: &[i32], log: &mut Log) -> Result<(), Refusal> {
         let limits = self.context.limits;
         if self.asleep.memory_max.is_none() {
             self.asleep.memory_max = lift(self.context);
@@ -89,25 +91,32 @@ impl Taking<'_> {
         self.asleep.checkpointed.extend(fresh);
         let lock_ms = u32::try_from(limits.lock.as_millis()).unwrap_or(u32::MAX);
         // The driver's own limit should come first.
-        let lock = limits.lock + ANSWER;
+        let lock = limits.lock + limits.answer;
         let act = move |driver: &dyn Driver, pid| driver.lock(pid, lock_ms);
-        log.time("lock", fresh.len(), || all_well(each(self.driver, fresh, lock, act)))?;
+        self.done(log.time("lock", fresh.len(), || each(self.driver, fresh, lock, act)))?;
         let act = |driver: &dyn Driver, pid| driver.checkpoint(pid);
-        let all = || all_well(each(self.driver, fresh, limits.memory, act));
-        log.time("checkpoint", fresh.len(), all)
+        let all = || each(self.driver, fresh, limits.memory, act);
+        self.done(log.time("checkpoint", fresh.len(), all))
     }
 
-    fn wake(&mut self) -> Result<(), String> {
+    /// Whether it went well with all that are still there: processes may end at any time.
+    fn done(&self, mut answers: BTreeMap<i32, Result<(), Refusal>>) -> Result<(), Refusal> {
+        let there = self.context.scope.processes().map_err(Refusal::plain)?;
+        answers.retain(|pid, _| there.iter().any(|process| process.pid == *pid));
+        all_well(answers)
+    }
+
+    fn wake(&mut self) -> Result<(), Refusal> {
         match self.asleep.frozen.take() {
-            Some(frozen) => thaw(&self.context.scope, &frozen).map_err(text),
+            Some(frozen) => thaw(&self.context.scope, &frozen).map_err(Refusal::plain),
             None => Ok(()),
         }
     }
 
     /// Put everything back as it was.
-    fn undo(mut self, why: String, log: &mut Log) -> Refusal {
+    fn undo(mut self, refusal: Refusal, log: &mut Log) -> Refusal {
         if self.asleep.checkpointed.is_empty() && self.asleep.frozen.is_none() {
-            return Refusal::plain(why);
+            return refusal;
         }
         let count = self.asleep.checkpointed.len();
         let mut inner = Log::default();
@@ -115,12 +124,9 @@ impl Taking<'_> {
             self.wake()?;
             back(self.context, &self.asleep, &[], &mut inner)
         });
-        match back {
-            Ok(()) => Refusal::plain(why),
-            Err(more) => {
-                Refusal { why: format!("{why}; it could not be undone: {more}"), broken: true }
-            }
-        }
+        let Err(more) = back else { return refusal };
+        let why = format!("{}; it could not be undone: {}", refusal.why, more.why);
+        Refusal { why, broken: true }
     }
 }
 
@@ -130,12 +136,12 @@ pub(super) fn back(
     asleep: &Asleep,
     moves: &[Move],
     log: &mut Log,
-) -> Result<(), String> {
-    let there = context.scope.processes().map_err(text)?;
+) -> Result<(), Refusal> {
+    let there = context.scope.processes().map_err(Refusal::plain)?;
     let there = |pid: &&i32| there.iter().any(|process| process.pid == **pid);
     let pids: Vec<i32> = asleep.checkpointed.iter().filter(there).copied().collect();
     if !pids.is_empty() {
-        let driver = context.driver.as_ref().ok_or("the driver is gone")?;
+        let driver = context.driver.as_ref().ok_or_else(|| Refusal::plain("the driver is gone"))?;
         let within = context.limits.memory;
         let moves = moves.to_vec();
         let act = move |driver: &dyn Driver, pid| match driver.state(pid)? {
@@ -151,7 +157,7 @@ pub(super) fn back(
     }
     if let (Some(file), Some(limit)) = (memory_limit(context), &asleep.memory_max) {
         let told = std::fs::write(&file, limit);
-        told.map_err(|error| format!("writing {}: {error}", file.display()))?;
+        told.map_err(|error| Refusal::plain(format!("writing {}: {error}", file.display())))?;
     }
     Ok(())
 }
@@ -179,8 +185,4 @@ fn lift(context: &Context<'_>) -> Option<String> {
     let file = memory_limit(context)?;
     let limit = std::fs::read_to_string(&file).ok()?.trim().to_owned();
     (limit != "max" && std::fs::write(&file, "max").is_ok()).then_some(limit)
-}
-
-fn text(error: PauseError) -> String {
-    error.to_string()
 }

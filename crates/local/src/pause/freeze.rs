@@ -1,7 +1,7 @@
 //! Making a whole tree of processes stand still without a gap: by the freezer of its cgroup where
 //! that is permitted, else by signals, repeated until nothing moves and nothing new appears.
 
-use super::{PauseError, Scope};
+use super::{PauseError, Process, Scope};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -39,21 +39,19 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// Make all processes stand still. What fails is undone.
 pub fn freeze(scope: &Scope, within: Duration) -> Result<Frozen, PauseError> {
-    if let Some(cgroup) = &scope.cgroup
-        && set(cgroup, "1")
-    {
-        if settled(cgroup, within) {
-            let count = scope.processes()?.len();
-            return Ok(Frozen { by: By::Cgroup, signalled: Vec::new(), count });
-        }
-        set(cgroup, "0");
-    }
+    let by = match &scope.cgroup {
+        Some(cgroup) if set(cgroup, "1") && settled(cgroup, within) => By::Cgroup,
+        _ => By::Signals,
+    };
     let mut signalled = Vec::new();
-    let stopped = stop_all(scope, within, &mut signalled);
+    let stopped = stop_all(scope, by, within, &mut signalled);
+    if by == By::Signals || stopped.is_err() {
+        let _ = scope.cgroup.as_ref().map(|cgroup| set(cgroup, "0"));
+    }
     if stopped.is_err() {
         wake(&signalled, |_| true);
     }
-    stopped.map(|count| Frozen { by: By::Signals, signalled, count })
+    stopped.map(|count| Frozen { by, signalled, count })
 }
 
 /// Let processes go on that were made to stand still.
@@ -71,8 +69,10 @@ pub fn thaw(scope: &Scope, frozen: &Frozen) -> Result<(), PauseError> {
     Ok(())
 }
 
+/// Signal whatever moves, but not what the freezer holds.
 fn stop_all(
     scope: &Scope,
+    by: By,
     within: Duration,
     signalled: &mut Vec<i32>,
 ) -> Result<usize, PauseError> {
@@ -80,8 +80,10 @@ fn stop_all(
     let mut known = BTreeSet::new();
     let mut calm = false;
     loop {
+        let held = if by == By::Cgroup { scope.members() } else { BTreeSet::new() };
         let processes = scope.processes()?;
-        let moving = || processes.iter().filter(|process| !process.is_still());
+        let moves = |process: &&Process| !process.is_still() && !held.contains(&process.pid);
+        let moving = || processes.iter().filter(moves);
         for process in moving() {
             match kill(Pid::from_raw(process.pid), Signal::SIGSTOP) {
                 Ok(()) if known.insert(process.pid) => signalled.push(process.pid),

@@ -32,6 +32,7 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
+    #[expect(clippy::needless_pass_by_value, reason = "it is what errors are mapped with")]
     pub(super) fn plain(why: impl ToString) -> Refusal {
         Refusal { why: why.to_string(), broken: false }
     }
@@ -124,17 +125,18 @@ pub fn resume(
         return Err(PauseError::Gone);
     }
     let elsewhere = moves.iter().any(|one| one.old != one.new);
-    if elsewhere && asleep.checkpointed.is_empty() {
-        if processes.iter().any(|process| touches_gpu(process.pid)) {
-            return Err(PauseError::CannotMove);
-        }
+    // Older drivers know no moves, not even those that go nowhere.
+    let moves = if elsewhere { moves } else { &[] };
+    let on_gpu = || processes.iter().any(|process| touches_gpu(process.pid));
+    if elsewhere && asleep.checkpointed.is_empty() && on_gpu() {
+        return Err(PauseError::CannotMove);
     }
     if let Some(frozen) = &asleep.frozen {
         log.time("thaw", frozen.count, || thaw(&context.scope, frozen))?;
     }
-    if let Err(message) = checkpoint::back(context, asleep, moves, &mut log) {
+    if let Err(refusal) = checkpoint::back(context, asleep, moves, &mut log) {
         asleep.frozen = Some(freeze(&context.scope, context.limits.freeze)?);
-        return Err(PauseError::StillAsleep { message });
+        return Err(PauseError::StillAsleep { message: refusal.why });
     }
     *asleep = Asleep::default();
     Ok(Resumed { took_ms: milliseconds(begun), steps: log.steps })

@@ -9,6 +9,8 @@ mod error;
 mod freeze;
 mod ladder;
 mod scope;
+#[cfg(test)]
+mod tests;
 
 pub use driver::{Driver, driver, touches_gpu};
 pub use ending::{Ended, end};
@@ -26,6 +28,8 @@ use std::time::Duration;
 /// How long single steps may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
+    /// Until the driver says what state a process is in.
+    pub answer: Duration,
     /// Until the driver's calls that are under way are done.
     pub lock: Duration,
     /// Until a process's memory is off its GPUs, or back.
@@ -37,6 +41,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
+            answer: Duration::from_secs(5),
             lock: Duration::from_secs(10),
             memory: Duration::from_secs(180),
             freeze: Duration::from_secs(5),
@@ -60,7 +65,8 @@ pub struct Context<'a> {
     pub resident: bool,
     /// Whether it shares its GPU through MPS, whose clients the driver does not move.
     pub packed: bool,
-    /// How much it has on its GPUs, MB, if known: as much of the host's memory has to be free.
+    /// How much it has on its GPUs, MB; the driver is asked, if not said. As much of the host's
+    /// memory has to be free.
     pub gpu_memory_mb: Option<u64>,
     /// How long steps may take.
     pub limits: Limits,

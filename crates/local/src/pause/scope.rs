@@ -55,13 +55,19 @@ impl Process {
 }
 
 impl Scope {
+    /// The processes of the job's cgroup.
+    pub(super) fn members(&self) -> BTreeSet<i32> {
+        let mut found = BTreeSet::new();
+        if let Some(cgroup) = &self.cgroup {
+            members(cgroup, &mut found);
+        }
+        found
+    }
+
     /// The job's processes that are not over, parents before their children.
     pub fn processes(&self) -> Result<Vec<Process>, PauseError> {
         let all = everything()?;
-        let mut ours = BTreeSet::new();
-        if let Some(cgroup) = &self.cgroup {
-            members(cgroup, &mut ours);
-        }
+        let mut ours = self.members();
         let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
         for process in all.values() {
             children.entry(process.parent).or_default().push(process.pid);

@@ -1,13 +1,16 @@
 //! How a job ends: its ranks together, nothing left behind, and its status on disk before anybody
 //! is told.
 
-use super::herd::{Herd, Phase, Verdict};
+use super::herd::{Event, Herd, Phase, Verdict};
 use super::stopping::{kill_all, signal_all};
 use crate::folder::{Exit, State};
 use crate::wire::Says;
 use heeler_backend::{Ending, Sign};
+use nix::errno::Errno;
 use nix::sys::signal::Signal;
+use nix::sys::wait::{WaitStatus, waitpid};
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 /// How long background processes that the ranks left behind have to end.
@@ -153,5 +156,25 @@ impl Herd {
         let _ = std::fs::remove_file(self.sock());
         self.say(&Says::Sign(exit.sign));
         self.is_over();
+    }
+}
+
+/// Take note of every process that ends, until there is none.
+pub(super) fn reap(events: &Sender<Event>) {
+    loop {
+        let event = match waitpid(None, None) {
+            Ok(WaitStatus::Exited(pid, code)) => Event::Reaped(pid.as_raw(), code),
+            Ok(WaitStatus::Signaled(pid, signal, _)) => {
+                Event::Reaped(pid.as_raw(), -(signal as i32))
+            }
+            // Ended by a signal that has no name.
+            Err(Errno::EINVAL) => Event::Reaped(0, -nix::libc::SIGRTMIN()),
+            Ok(_) | Err(Errno::EINTR) => continue,
+            Err(_) => Event::Childless,
+        };
+        let last = matches!(event, Event::Childless);
+        if events.send(event).is_err() || last {
+            return;
+        }
     }
 }

@@ -103,9 +103,8 @@ pub(super) fn common(
     let mut all = Variables::new();
     match person {
         None => {
-            all.extend(INHERITED.iter().filter_map(|name| {
-                std::env::var(name).ok().map(|value| ((*name).to_owned(), value))
-            }))
+            let own = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
+            all.extend(INHERITED.iter().filter_map(own));
         }
         Some(person) => {
             for (name, value) in [

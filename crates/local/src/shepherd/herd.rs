@@ -5,7 +5,7 @@ use super::environment::Person;
 use super::log::Viewers;
 use super::sock::{Heed, Seat, hear, serve};
 use super::start::{give, start};
-use super::{Ready, person, stopping};
+use super::{Ready, ending, person, stopping};
 use crate::cgroup::Group;
 use crate::folder::{Attempt, Running, State, write};
 use crate::pause::{Asleep, Outcome, PauseError, Resumed, Scope};
@@ -13,9 +13,8 @@ use crate::process::being;
 use crate::wire::{Brief, Heard, Says, Stage, Told, send};
 use heeler_backend::{Ending, Sign, Way};
 use heeler_model::Generation;
-use nix::errno::Errno;
 use nix::sys::stat::{Mode, umask};
-use nix::sys::wait::{WaitStatus, waitpid};
+use nix::sys::wait::waitpid;
 use std::collections::BTreeMap;
 use std::io::BufReader;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -207,17 +206,18 @@ impl Herd {
         }
         let mut pids = Vec::new();
         let person = self.person.as_ref();
-        let viewers = &self.seat.viewers;
         let sock = self.sock();
-        let started = start(&self.brief, (&self.attempt, &sock), person, viewers, &mut pids);
+        let started = start(&self.brief, (&self.attempt, &sock), person, &mut pids);
         self.ranks = pids.iter().map(|pid| Rank { pid: *pid, ended: None }).collect();
         match started {
-            Ok(started) => {
-                self.log = started.log;
-                let mut seat = self.seat.terminal.lock().unwrap_or_else(PoisonError::into_inner);
-                *seat = started.terminal;
-                drop(seat);
+            Ok(outlet) => {
                 self.runs(false);
+                let viewers = &self.seat.viewers;
+                let printed = outlet.follow(&self.brief, &self.attempt, viewers);
+                let printed = printed.unwrap_or_default();
+                self.log = printed.log;
+                let mut seat = self.seat.terminal.lock().unwrap_or_else(PoisonError::into_inner);
+                *seat = printed.terminal;
             }
             Err(message) => {
                 // It would be killed with them.
@@ -234,7 +234,7 @@ impl Herd {
         }
         self.childless = false;
         let events = self.events.clone();
-        std::thread::spawn(move || reap(&events));
+        std::thread::spawn(move || ending::reap(&events));
     }
 
     /// The job's processes run: say so.
@@ -379,25 +379,5 @@ impl Herd {
             stopping::kill_all(&self.scope());
         }
         self.overdue(now);
-    }
-}
-
-/// Take note of every process that ends, until there is none.
-fn reap(events: &Sender<Event>) {
-    loop {
-        let event = match waitpid(None, None) {
-            Ok(WaitStatus::Exited(pid, code)) => Event::Reaped(pid.as_raw(), code),
-            Ok(WaitStatus::Signaled(pid, signal, _)) => {
-                Event::Reaped(pid.as_raw(), -(signal as i32))
-            }
-            // Ended by a signal that has no name.
-            Err(Errno::EINVAL) => Event::Reaped(0, -nix::libc::SIGRTMIN()),
-            Ok(_) | Err(Errno::EINTR) => continue,
-            Err(_) => Event::Childless,
-        };
-        let last = matches!(event, Event::Childless);
-        if events.send(event).is_err() || last {
-            return;
-        }
     }
 }

@@ -74,7 +74,7 @@ fn begin(folder: &Path) -> io::Result<File> {
 }
 
 /// Write all that is printed until nobody can print any more, and show it to those who look.
-pub(super) fn follow(mut from: impl Read, mut log: Log, viewers: &Viewers) {
+pub(super) fn follow(mut from: impl Read, mut log: Option<Log>, viewers: &Viewers) {
     let mut buffer = vec![0; 64 << 10];
     loop {
         match from.read(&mut buffer) {
@@ -82,7 +82,9 @@ pub(super) fn follow(mut from: impl Read, mut log: Log, viewers: &Viewers) {
             Ok(count) => {
                 // Those who come now must see each byte once: either in the file or here.
                 let mut viewers = viewers.lock().unwrap_or_else(PoisonError::into_inner);
-                log.write(&buffer[..count]);
+                if let Some(log) = &mut log {
+                    log.write(&buffer[..count]);
+                }
                 viewers.retain_mut(|viewer| viewer.write_all(&buffer[..count]).is_ok());
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -101,7 +103,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let printed: Vec<u8> = (0..100).collect();
         let log = Log::open(folder.path(), 16, 2).expect("a file");
-        follow(&printed[..], log, &Viewers::default());
+        follow(&printed[..], Some(log), &Viewers::default());
         let mut names: Vec<_> = fs::read_dir(folder.path()).expect("it is there").collect();
         names.sort_by_key(|entry| entry.as_ref().expect("an entry").file_name());
         assert_eq!(names.len(), 3, "two full ones and the current one");

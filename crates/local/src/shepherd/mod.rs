@@ -46,7 +46,7 @@ pub fn shepherd(arguments: impl IntoIterator<Item = String>) -> ExitCode {
         return ExitCode::FAILURE;
     }
     let group = cgroup.and_then(|folder| Group::prepare(&folder).ok());
-    let ready = match Ready::new(State(state), group) {
+    let ready = match Ready::new(&State(state), group) {
         Ok(ready) => ready,
         Err(error) => {
             eprintln!("a shepherd cannot get ready: {error}");
@@ -71,7 +71,7 @@ struct Ready {
 }
 
 impl Ready {
-    fn new(state: State, group: Option<Group>) -> std::io::Result<Ready> {
+    fn new(state: &State, group: Option<Group>) -> std::io::Result<Ready> {
         let gone = || std::io::Error::other("/proc does not know this process");
         let me = being(std::process::id() as i32).ok_or_else(gone)?;
         let claim = state.ready().join(format!("{}-{}", me.pid, me.start));

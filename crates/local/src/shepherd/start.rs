@@ -20,8 +20,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
-/// What a job that was started prints to.
-pub(super) struct Started {
+/// What becomes of what a job prints.
+#[derive(Default)]
+pub(super) struct Printed {
     /// Closed when nobody can print any more and all of it is written down.
     pub(super) log: Option<Receiver<()>>,
     /// Its terminal.
@@ -34,9 +35,8 @@ pub(super) fn start(
     brief: &Brief,
     folders: (&Attempt, &Path),
     person: Option<&Person>,
-    viewers: &Viewers,
     pids: &mut Vec<i32>,
-) -> Result<Started, String> {
+) -> Result<Outlet, String> {
     let (attempt, socket) = folders;
     let launch = &brief.launch;
     let folder = if launch.dir.is_empty() { "/" } else { &launch.dir };
@@ -57,7 +57,7 @@ pub(super) fn start(
     }
     // The shepherd must not keep the job's folder from being unmounted.
     let _ = std::env::set_current_dir("/");
-    outlet.follow(brief, attempt, viewers)
+    Ok(outlet)
 }
 
 fn spawn(
@@ -122,7 +122,7 @@ fn free_port() -> io::Result<u16> {
 }
 
 /// Where processes print to.
-enum Outlet {
+pub(super) enum Outlet {
     /// Into a pipe whose other end is written to our files.
     Pipe(io::PipeReader, io::PipeWriter),
     /// Straight into a file of the user's.
@@ -180,31 +180,25 @@ impl Outlet {
         Ok(())
     }
 
-    fn follow(
+    /// Write down what is printed from now on. If that cannot be, it is lost, and the job goes on.
+    pub(super) fn follow(
         self,
         brief: &Brief,
         attempt: &Attempt,
         viewers: &Viewers,
-    ) -> Result<Started, String> {
+    ) -> io::Result<Printed> {
         let (from, terminal): (Box<dyn io::Read + Send>, _) = match self {
-            Outlet::Own(_) => {
-                return Ok(Started { log: None, terminal: None });
-            }
+            Outlet::Own(_) => return Ok(Printed::default()),
             Outlet::Pipe(reader, _) => (Box::new(reader), None),
-            Outlet::Terminal(terminal, _) => {
-                let reader = terminal.reader().map_err(|error| format!("terminal: {error}"))?;
-                (Box::new(reader), Some(terminal))
-            }
+            Outlet::Terminal(terminal, _) => (Box::new(terminal.reader()?), Some(terminal)),
         };
-        let log = Log::open(&attempt.0, brief.log_bytes, brief.log_files)
-            .map_err(|error| format!("{}: {error}", attempt.log().display()))?;
+        let log = Log::open(&attempt.0, brief.log_bytes, brief.log_files);
         let viewers = Viewers::clone(viewers);
         let (written, closed) = channel();
-        let thread = std::thread::Builder::new().spawn(move || {
+        std::thread::Builder::new().spawn(move || {
             let _written = written;
-            follow(from, log, &viewers);
-        });
-        thread.map_err(|error| format!("thread: {error}"))?;
-        Ok(Started { log: Some(closed), terminal })
+            follow(from, log.ok(), &viewers);
+        })?;
+        Ok(Printed { log: Some(closed), terminal })
     }
 }

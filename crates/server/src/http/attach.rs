@@ -37,7 +37,8 @@ pub(super) struct Size {
 ///
 /// Send `Connection: Upgrade` and `Upgrade: heeler-terminal`. What then comes are the terminal's
 /// bytes; what is sent are frames: a byte (0 for what is typed, 1 for another size), the length in
-/// four bytes with the greatest first, and the bytes (for a size: rows and columns, two bytes each).
+/// four bytes with the greatest first, and the bytes (for a size: rows and columns, two bytes
+/// each).
 #[utoipa::path(
     get, path = "/v1/jobs/{job}/attach", tag = "jobs",
     params(Size, ("job" = String, Path, description = "`17`, `17_3` or `last`", max_length = 1000)),

@@ -9,6 +9,7 @@ use heeler_api::{Code, Problem};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -44,7 +45,7 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<Web> for Perhaps<T> {
             return Ok(Perhaps(None));
         }
         typed?;
-        read(bytes).await.map(Some).map(Perhaps)
+        read(bytes).await.map(Perhaps)
     }
 }
 
@@ -89,16 +90,48 @@ fn too_large(limit: usize) -> Problem {
 
 async fn read<T: DeserializeOwned + Send + 'static>(bytes: Bytes) -> Result<T, Refusal> {
     if bytes.len() <= SMALL_BYTES {
-        return parse(&bytes).map_err(Refusal);
+        return parse(&bytes).map_err(Refusal::from);
     }
     let parsed = tokio::task::spawn_blocking(move || parse(&bytes)).await;
     parsed
         .unwrap_or_else(|_| Err(super::problem::internal("reading the body failed")))
-        .map_err(Refusal)
+        .map_err(Refusal::from)
 }
 
 /// A body as what it should be. Nesting is limited to 128 by the reader.
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    parse_as_written(bytes).or_else(|problem| {
+        // In JSON `2.0` is a whole number, and some programs write it so.
+        let mut value = serde_json::from_slice(bytes).map_err(|_| problem.clone())?;
+        if !make_whole(&mut value) {
+            return Err(problem);
+        }
+        T::deserialize(value).map_err(|_| problem)
+    })
+}
+
+/// Make numbers like `2.0` whole; says whether there were any.
+fn make_whole(value: &mut Value) -> bool {
+    match value {
+        Value::Number(number) => {
+            let real = number.as_f64().filter(|_| number.is_f64());
+            let whole = real.filter(|it| it.fract() == 0.0).and_then(|it| match it {
+                0.0..1.8e19 => Some(Value::from(it as u64)),
+                -9.2e18..0.0 => Some(Value::from(it as i64)),
+                _ => None,
+            });
+            whole.is_some_and(|whole| {
+                *value = whole;
+                true
+            })
+        }
+        Value::Array(list) => list.iter_mut().fold(false, |any, it| make_whole(it) | any),
+        Value::Object(map) => map.values_mut().fold(false, |any, it| make_whole(it) | any),
+        _ => false,
+    }
+}
+
+fn parse_as_written<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
@@ -113,7 +146,7 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 pub(crate) fn told(status: StatusCode, value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(bytes) => (status, [(header::CONTENT_TYPE, "application/json")], bytes).into_response(),
-        Err(error) => Refusal(super::problem::internal(error.to_string())).into_response(),
+        Err(error) => Refusal::from(super::problem::internal(error.to_string())).into_response(),
     }
 }
 
@@ -122,7 +155,7 @@ pub(crate) struct Flow(mpsc::Receiver<Bytes>);
 
 impl Flow {
     /// A writer, and the body that it writes. Writing waits while the reader is slow.
-    pub(crate) fn new() -> (mpsc::Sender<Bytes>, Body) {
+    pub(crate) fn open() -> (mpsc::Sender<Bytes>, Body) {
         let (write, read) = mpsc::channel(16);
         (write, Body::new(Flow(read)))
     }
@@ -154,6 +187,9 @@ mod tests {
         let more = parse::<Submission>(br#"{"nmae":"x"}"#).unwrap_err();
         assert!(more.message.contains("nmae"), "{}", more.message);
         assert!(parse::<Submission>(b"{} {}").is_err());
+        let whole = parse::<Submission>(br#"{"gpus":{"count":4.0},"priority":-2.0}"#).unwrap();
+        assert_eq!((whole.gpus.count, whole.priority), (4, -2));
+        assert!(parse::<Submission>(br#"{"priority":2.5}"#).is_err());
     }
 
     #[test]

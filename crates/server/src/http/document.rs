@@ -3,21 +3,24 @@
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use heeler_api::Problem;
+use serde_json::{Value, json};
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, ResponseBuilder};
 use utoipa::{OpenApi as _, PartialSchema, ToSchema};
 
 /// What can be refused anywhere, and why.
-const ANYWHERE: [(&str, &str); 12] = [
-    ("400", "The request makes no sense"),
+const ANYWHERE: [(&str, &str); 14] = [
+    ("400", "The request is not of the form that is described here"),
     ("401", "Nobody is known by this token"),
     ("403", "They may not"),
     ("404", "There is no such thing, or none that they may know of"),
     ("405", "That cannot be done to this path"),
     ("408", "It took too long"),
+    ("409", "It is not in a state for that"),
     ("413", "It is too large"),
     ("415", "The body is not JSON"),
+    ("422", "The form is right, but it makes no sense here"),
     ("429", "Too many requests"),
     ("500", "The server is at fault"),
     ("503", "The server is starting or stopping"),
@@ -78,6 +81,41 @@ fn refusals(operation: &mut Operation) {
         let response = ResponseBuilder::new().description(why).content("application/json", content);
         let responses = &mut operation.responses.responses;
         responses.entry(status.into()).or_insert_with(|| RefOr::T(response.build()));
+    }
+}
+
+/// The document as JSON. Unsigned numbers are said to go as far as they do, which the formats that
+/// OpenAPI knows cannot say; lists of fixed length are written so that tools for older versions of
+/// JSON Schema understand them, too.
+pub(super) fn as_json(document: &OpenApi) -> Value {
+    let mut value = serde_json::to_value(document).unwrap_or_default();
+    mend(&mut value);
+    value
+}
+
+fn mend(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            let most = match map.get("format").and_then(Value::as_str) {
+                Some("int32") => Some(u64::from(u32::MAX)),
+                Some("int64") => Some(u64::MAX),
+                _ => None,
+            };
+            let unsigned = map.get("minimum").and_then(Value::as_f64).is_some_and(|it| it >= 0.0);
+            if let Some(most) = most.filter(|_| unsigned) {
+                map.remove("format");
+                map.entry("maximum").or_insert(most.into());
+            }
+            if let Some(Value::Array(parts)) = map.remove("prefixItems") {
+                let length = parts.len();
+                map.insert("minItems".into(), length.into());
+                map.insert("maxItems".into(), length.into());
+                map.insert("items".into(), json!({ "anyOf": parts }));
+            }
+            map.values_mut().for_each(mend);
+        }
+        Value::Array(list) => list.iter_mut().for_each(mend),
+        _ => {}
     }
 }
 

@@ -81,7 +81,7 @@ pub(crate) async fn guard(State(web): State<Web>, request: Request, next: Next) 
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let response = Caught(Box::pin(next.run(request))).await.unwrap_or_else(|message| {
         tracing::error!(%method, path, message, "a handler panicked");
-        Refusal(internal("the server made a mistake; its log says more")).into_response()
+        Refusal::from(internal("the server made a mistake; its log says more")).into_response()
     });
     let (status, took) = (response.status(), start.elapsed());
     web.handle.board().metrics.request(&method, status, took);

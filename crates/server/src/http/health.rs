@@ -2,7 +2,7 @@
 
 use super::Web;
 use super::guard::Caller;
-use super::problem::{Answered, Refusal};
+use super::problem::Answered;
 use crate::metrics::Counted;
 use axum::extract::State;
 use axum::http::header;
@@ -31,7 +31,7 @@ pub(super) async fn metrics(State(web): State<Web>, caller: Caller) -> Answered<
 pub(super) async fn healthz(State(web): State<Web>) -> Answered<&'static str> {
     match web.handle.board().running.load(Ordering::Relaxed) {
         true => Ok("ok\n"),
-        false => Err(Refusal(Problem::new(Code::Unavailable, "the loop has ended"))),
+        false => Err(Problem::new(Code::Unavailable, "the loop has ended").into()),
     }
 }
 
@@ -49,5 +49,5 @@ pub(super) async fn readyz(State(web): State<Web>) -> Answered<&'static str> {
     } else {
         return Ok("ok\n");
     };
-    Err(Refusal(Problem::new(Code::Unavailable, wrong)))
+    Err(Problem::new(Code::Unavailable, wrong).into())
 }

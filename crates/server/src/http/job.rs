@@ -1,21 +1,21 @@
-//! Jobs: handing in, listing, showing, acting on.
+//! Jobs: handing in, showing, acting on.
 
 use super::Web;
 use super::body::{Given, told};
 use super::guard::Caller;
-use super::param::{Asked, At, one, selection};
+use super::param::{At, one, selection};
 use super::problem::{Answered, Refusal, internal};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use heeler_api::{Code, JobState, JobView, Problem, Submission, Submitted};
-use heeler_live::{Act, Ask, Done, Filter, Which};
+use heeler_api::{Code, JobView, Problem, Submission, Submitted};
+use heeler_live::{Act, Ask, Done};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, SchemaType, Type};
 use utoipa::openapi::{Ref, RefOr, Schema};
-use utoipa::{IntoParams, PartialSchema, ToSchema};
+use utoipa::{PartialSchema, ToSchema};
 
 /// One job, or several that are taken up together or not at all.
 pub(super) enum Handed {
@@ -92,120 +92,6 @@ pub(super) async fn submit(
         Done::Submitted(jobs) => Ok(told(StatusCode::CREATED, &jobs)),
         other => Err(unexpected(&other)),
     }
-}
-
-/// Which jobs to list.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct Wanted {
-    /// Names of jobs: `17`, `17_3`, `1-10`, `last`, and several with commas.
-    #[param(max_length = 1000)]
-    ids: Option<String>,
-    /// What they do: one or several states with commas, `active` for all that are not over.
-    #[param(max_length = 200)]
-    state: Option<String>,
-    /// Whose they are.
-    #[param(max_length = 128)]
-    user: Option<String>,
-    /// Whose quota they use.
-    #[param(max_length = 128)]
-    tenant: Option<String>,
-    /// Only jobs that come after this one in the list: the last of the page before.
-    after: Option<u32>,
-    /// At most so many.
-    #[param(minimum = 1, maximum = 10000)]
-    limit: Option<u32>,
-}
-
-impl Wanted {
-    fn limit(&self, web: &Web) -> Result<usize, Problem> {
-        let most = web.limits.page;
-        let limit = self.limit.map_or(web.limits.usual_page, |limit| limit as usize);
-        if limit == 0 || limit > most {
-            let message = format!("a page has from 1 to {most} entries, not {limit}");
-            return Err(Problem::new(Code::Invalid, message).at("limit"));
-        }
-        Ok(limit)
-    }
-
-    fn states(&self) -> Result<Vec<JobState>, Problem> {
-        let mut states = Vec::new();
-        for word in self.state.iter().flat_map(|text| text.split(',')) {
-            let word = word.trim();
-            if word == "active" {
-                states.extend(ACTIVE);
-                continue;
-            }
-            let state = serde_json::from_value(word.into()).map_err(|_| {
-                let message = format!("`{word}` is no state");
-                let known = "pending, held, starting, running, stopping, suspended, completed, \
-                             failed, cancelled, timeout, stopped or active";
-                Problem::new(Code::Invalid, message).at("state").hint(format!("try {known}"))
-            })?;
-            states.push(state);
-        }
-        Ok(states)
-    }
-}
-
-/// States of jobs that are not over.
-const ACTIVE: [JobState; 6] = [
-    JobState::Pending,
-    JobState::Held,
-    JobState::Starting,
-    JobState::Running,
-    JobState::Stopping,
-    JobState::Suspended,
-];
-
-/// List jobs that the asker may know of, by number; those that are not over, unless states or
-/// numbers are named.
-#[utoipa::path(
-    get, path = "/v1/jobs", tag = "jobs", params(Wanted),
-    responses((status = 200, body = Vec<JobView>, description = "The jobs")),
-)]
-pub(super) async fn list_jobs(
-    State(web): State<Web>,
-    caller: Caller,
-    Asked(wanted): Asked<Wanted>,
-) -> Answered<Response> {
-    listed(web, caller, wanted, Which::Unfinished).await
-}
-
-/// List jobs that are over, latest number first.
-#[utoipa::path(
-    get, path = "/v1/history", tag = "jobs", params(Wanted),
-    responses((status = 200, body = Vec<JobView>, description = "The jobs")),
-)]
-pub(super) async fn history(
-    State(web): State<Web>,
-    caller: Caller,
-    Asked(wanted): Asked<Wanted>,
-) -> Answered<Response> {
-    listed(web, caller, wanted, Which::Over).await
-}
-
-async fn listed(web: Web, caller: Caller, wanted: Wanted, usual: Which) -> Answered<Response> {
-    let limit = wanted.limit(&web)?;
-    let states = wanted.states()?;
-    let over = states.iter().filter(|state| state.is_over()).count();
-    let which = match states.len() {
-        0 => usual,
-        all if over == all => Which::Over,
-        _ if over == 0 => Which::Unfinished,
-        _ => Which::All,
-    };
-    let jobs = wanted.ids.as_deref().map(selection).transpose()?;
-    web.read(caller, move |live, who| {
-        if let Some(jobs) = &jobs {
-            live.select(who, jobs)?;
-        }
-        let (user, tenant, after) = (wanted.user, wanted.tenant, wanted.after);
-        let filter = Filter { which, jobs, states, user, tenant, after, limit: Some(limit) };
-        Ok(live.jobs(who, &filter))
-    })
-    .await
 }
 
 /// Show one job.
@@ -317,7 +203,7 @@ pub(super) async fn signal(
     At(job): At<String>,
     Given(body): Given<OfSignal>,
 ) -> Answered<Response> {
-    let signal = number_of(&body.value)?;
+    let signal = number_of(&body.value).map_err(Refusal::of_sense)?;
     acted(web, caller, &job, Act::Signal(signal)).await
 }
 
@@ -380,5 +266,5 @@ pub(super) async fn time_limit(
 /// The state machine answered something that was not asked.
 pub(super) fn unexpected(done: &Done) -> Refusal {
     tracing::error!(?done, "an answer to another question");
-    Refusal(internal("the server gave an answer to another question; its log says more"))
+    internal("the server gave an answer to another question; its log says more").into()
 }

@@ -33,7 +33,7 @@ async fn think<T: Serialize + Send + 'static>(
     })?;
     let board = web.handle.board().clone();
     let then = move |question: Question<T>| question(&board).map(|it| told(StatusCode::OK, &it));
-    Ok(web.look(caller, prepare, then).await??)
+    web.look(caller, prepare, then).await?.map_err(super::problem::Refusal::of_sense)
 }
 
 /// Why a job waits, and what would let it start now.

@@ -70,7 +70,7 @@ pub(super) async fn logs(
     let follow = part.follow.is_some_and(Flag::is_set);
     let first = read(&web, job, part.from.unwrap_or(0)).await?;
     let from = first.from;
-    let (write, body) = Flow::new();
+    let (write, body) = Flow::open();
     let reader = Reader { web, job, follow, write };
     tokio::spawn(async move {
         let _room = room;

@@ -15,6 +15,7 @@ mod log;
 mod node;
 mod param;
 mod problem;
+mod queue;
 mod stream;
 mod tls;
 
@@ -85,7 +86,8 @@ impl Web {
 
     /// Ask the loop for something.
     async fn ask(&self, caller: &Caller, ask: Ask) -> Answered<Done> {
-        let done = self.handle.ask_later(caller.asker.clone(), ask).await?;
+        let done = self.handle.ask_later(caller.asker.clone(), ask).await;
+        let done = done.map_err(Refusal::of_sense)?;
         self.met(&caller.asker);
         Ok(done)
     }
@@ -97,7 +99,7 @@ impl Web {
         look: impl FnOnce(&Live, &Who) -> Result<T, Problem> + Send + 'static,
     ) -> Answered<Response> {
         let answer = self.look(caller, look, |value| body::told(StatusCode::OK, &value));
-        answer.await.map_err(Refusal)
+        answer.await
     }
 
     /// Look at the state as somebody, then make something of it when the loop waits no more.
@@ -106,7 +108,7 @@ impl Web {
         caller: Caller,
         look: impl FnOnce(&Live, &Who) -> Result<T, Problem> + Send + 'static,
         then: impl FnOnce(T) -> U + Send + 'static,
-    ) -> Result<U, Problem> {
+    ) -> Answered<U> {
         let web = self.clone();
         let work = tokio::task::spawn_blocking(move || {
             let seen = web.handle.look(|live| {
@@ -117,9 +119,11 @@ impl Web {
             Ok(then(seen))
         });
         match tokio::time::timeout(self.limits.answer, work).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => Err(internal("looking that up failed; the server's log says more")),
-            Err(_) => Err(Problem::new(Code::TooSlow, "finding the answer took too long")),
+            Ok(Ok(answer)) => answer.map_err(Refusal::of_sense),
+            Ok(Err(_)) => {
+                Err(internal("looking that up failed; the server's log says more").into())
+            }
+            Err(_) => Err(Problem::new(Code::TooSlow, "finding the answer took too long").into()),
         }
     }
 
@@ -137,7 +141,7 @@ impl Web {
     /// Room for one more stream; it is given back when dropped.
     fn stream(&self) -> Answered<tokio::sync::OwnedSemaphorePermit> {
         self.streams.clone().try_acquire_owned().map_err(|_| {
-            Refusal(Problem::new(Code::Busy, "too many streams are open").hint("close one"))
+            Problem::new(Code::Busy, "too many streams are open").hint("close one").into()
         })
     }
 
@@ -169,7 +173,7 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
 /// Everything that is served.
 pub(crate) fn router(web: &Web) -> Router {
     let (router, document) = described();
-    let text: Arc<str> = serde_json::to_string(&document).unwrap_or_default().into();
+    let text: Arc<str> = document::as_json(&document).to_string().into();
     let served = move || std::future::ready(document::served(&text));
     router
         .route("/v1/openapi.json", axum::routing::get(served))
@@ -182,13 +186,13 @@ pub(crate) fn router(web: &Web) -> Router {
 /// Everything that is served, and the document that says so.
 fn described() -> (Router<Web>, utoipa::openapi::OpenApi) {
     let (router, mut document) = OpenApiRouter::with_openapi(document::start())
-        .routes(routes!(job::submit, job::list_jobs))
+        .routes(routes!(job::submit, queue::list_jobs))
         .routes(routes!(job::show))
         .routes(routes!(job::act))
         .routes(routes!(job::signal))
         .routes(routes!(job::priority))
         .routes(routes!(job::time_limit))
-        .routes(routes!(job::history))
+        .routes(routes!(queue::history))
         .routes(routes!(log::logs))
         .routes(routes!(attach::attach))
         .routes(routes!(knowing::why))
@@ -219,16 +223,16 @@ fn described() -> (Router<Web>, utoipa::openapi::OpenApi) {
 
 /// The OpenAPI document of everything that is served.
 pub fn openapi() -> String {
-    serde_json::to_string_pretty(&described().1).unwrap_or_default()
+    format!("{:#}", document::as_json(&described().1))
 }
 
 async fn nowhere(request: Request) -> Refusal {
     let message = format!("there is nothing at {}", request.uri().path());
-    Refusal(Problem::new(Code::NotFound, message).hint("GET /v1/openapi.json says what there is"))
+    Problem::new(Code::NotFound, message).hint("GET /v1/openapi.json says what there is").into()
 }
 
 async fn not_so(request: Request) -> Refusal {
     let message = format!("{} cannot be done to {}", request.method(), request.uri().path());
     let problem = Problem::new(Code::WrongMethod, message);
-    Refusal(problem.hint("GET /v1/openapi.json says what can be done"))
+    problem.hint("GET /v1/openapi.json says what can be done").into()
 }

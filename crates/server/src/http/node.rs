@@ -49,7 +49,7 @@ pub(super) async fn list_nodes(State(web): State<Web>, caller: Caller) -> Answer
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Note {
     /// In words.
-    #[schema(max_length = 1000)]
+    #[schema(max_length = 500)]
     note: Option<String>,
 }
 

@@ -19,7 +19,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for At<T> {
         let found = Path::<T>::from_request_parts(parts, state).await;
         found.map(|Path(value)| At(value)).map_err(|error| {
             let message = format!("there is nothing at {}: {error}", parts.uri.path());
-            Refusal(Problem::new(Code::NotFound, message))
+            Problem::new(Code::NotFound, message).into()
         })
     }
 }
@@ -37,7 +37,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Asked<T
             if let Some(source) = std::error::Error::source(&error) {
                 why = source.to_string();
             }
-            Refusal(Problem::new(Code::Invalid, format!("the query: {why}")))
+            Problem::new(Code::Invalid, format!("the query: {why}")).into()
         })
     }
 }

@@ -37,9 +37,9 @@ pub(super) struct Since {
 
 /// Follow what changes about jobs (server-sent events).
 ///
-/// Events are called `job` and carry a `JobEvent` in JSON. Whoever comes back with `Last-Event-ID` gets
-/// what they missed; an event called `gone` says that some of it is not kept any more, and that
-/// jobs should be listed anew.
+/// Events are called `job` and carry a `JobEvent` in JSON. Whoever comes back with `Last-Event-ID`
+/// gets what they missed; an event called `gone` says that some of it is not kept any more, and
+/// that jobs should be listed anew.
 #[utoipa::path(
     get, path = "/v1/events", tag = "jobs",
     params(
@@ -67,7 +67,7 @@ pub(super) async fn events(
         }
         None => from.after,
     };
-    let (write, body) = Flow::new();
+    let (write, body) = Flow::open();
     let next = match after {
         Some(after) => after.saturating_add(1),
         None => *web.handle.board().ring.watch().borrow(),

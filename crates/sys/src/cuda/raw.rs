@@ -78,10 +78,13 @@ impl Table {
         // SAFETY: loading runs the library's initialisers; it is the system's own driver, found
         // where the system looks for libraries, and nothing of it is ever unloaded.
         let opened = unsafe { Library::new(library) };
-        let library = opened.map_err(|error| CudaError::NoDriver { message: error.to_string() })?;
+        let library = opened.map_err(|error| {
+            let cause = std::error::Error::source(&error).map(ToString::to_string);
+            CudaError::NoDriver { message: cause.unwrap_or_else(|| error.to_string()) }
+        })?;
         // Never closed: the driver's threads may run as long as the process does.
         let library: &'static Library = Box::leak(Box::new(library));
-        // SAFETY (of all): each type is that of the function of this name in the driver's header.
+        // SAFETY: each type is that of the function of this name in the driver's header.
         unsafe {
             Ok(Table {
                 init: find(library, "cuInit")?,
