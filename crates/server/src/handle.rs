@@ -40,7 +40,7 @@ impl Asker {
             Asker::Peer { user, uid, gid } => Ok(live.who_is(user, *uid, *gid, own_uid())),
             Asker::Token(hash) => live.token(hash, at).ok_or_else(|| {
                 Problem::new(Code::Unknown, "this token is not known, or not any more")
-                    .hint("ask an admin for one: heeler token create")
+                    .hint("ask an admin for one: heeler token make")
             }),
         }
     }

@@ -92,7 +92,7 @@ pub fn share_milli(text: &str) -> Result<u32, String> {
         _ => (text, 1000.0),
     };
     let milli = number.trim().parse::<f64>().map_err(|_| wrong())? * scale;
-    if !(milli >= 1.0 && milli <= 1000.0) {
+    if !(1.0..=1000.0).contains(&milli) {
         return Err(wrong());
     }
     Ok(milli.round() as u32)

@@ -23,7 +23,7 @@ const TRUSTED: [&str; 3] =
 
 /// Nobody answers where the server should be.
 #[derive(Debug, thiserror::Error)]
-#[error("no server answers at {address}: {source}")]
+#[error("no server answers at {address}")]
 pub(crate) struct NoServer {
     /// Where.
     pub(crate) address: String,

@@ -155,6 +155,7 @@ pub(crate) struct Token {
 #[derive(Subcommand)]
 enum TokenCommand {
     /// Make a token; its secret is shown this once
+    #[command(alias = "create")]
     Make(MakeToken),
     /// List tokens
     List {

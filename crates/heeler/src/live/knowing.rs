@@ -39,7 +39,7 @@ fn why_text(job: &JobView, why: &Why) -> String {
             line("", hint);
         }
     }
-    if let Some((seconds, decisions)) = why.noted {
+    if let Some((seconds, decisions)) = why.noted.filter(|(seconds, _)| *seconds >= 1.0) {
         let since = show::seconds(seconds);
         line("so since", &format!("{since}, in {} decisions", show::count(decisions.into())));
     }

@@ -103,8 +103,13 @@ impl Queue {
             let names: Vec<&str> = states.iter().map(|state| words::state(*state)).collect();
             asked.push_str(&format!("&state={}", names.join(",")));
         }
-        if !self.all && self.states.is_none() && self.jobs.is_empty() {
+        if self.states.is_none() && self.jobs.is_empty() {
             asked.push_str("&state=active");
+            asked.push_str(if self.all {
+                ",completed,failed,cancelled,timeout,stopped"
+            } else {
+                ""
+            });
         }
         client.get(&asked)
     }
@@ -158,6 +163,8 @@ pub(crate) fn reason(job: &JobView) -> String {
     let said = job.reason.as_ref().map(|reason| reason.sentence.clone());
     match job.state {
         JobState::Running | JobState::Starting | JobState::Completed => String::new(),
+        // Decisions end when nothing that is left can start.
+        JobState::Pending => said.unwrap_or_else(|| "others come first".into()),
         _ => said.or_else(|| job.message.clone()).unwrap_or_default(),
     }
 }

@@ -40,8 +40,11 @@ impl Drop for Raw {
 }
 
 fn window() -> Window {
-    let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
-    Window { rows: rows.max(1), columns: columns.max(1) }
+    // A terminal that does not know its size says zero.
+    let known =
+        crossterm::terminal::size().ok().filter(|(columns, rows)| *columns > 0 && *rows > 0);
+    let (columns, rows) = known.unwrap_or((80, 24));
+    Window { rows, columns }
 }
 
 /// Be a job's terminal until it is over. A job that is stopped and goes on gets it again.

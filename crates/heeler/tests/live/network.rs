@@ -49,7 +49,7 @@ fn who_comes_with_a_token_may_do_what_it_says() {
     assert!(user.run("cancel 1").good().contains("cancelled"));
     let stranger = Away { place: &place, server, token: "nonsense".into() };
     let said = stranger.run("queue").mistake();
-    assert!(said.contains("HEELER_TOKEN"), "{said}");
+    assert!(said.contains("heeler token make"), "{said}");
     let plain = Away { server: format!("http://localhost:{port}"), ..user };
     assert_eq!(plain.run("queue").code, Some(1));
 }
