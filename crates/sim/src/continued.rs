@@ -16,7 +16,8 @@ use std::sync::Arc;
 impl Simulation {
     /// A simulation that begins where an engine stands. `work` says how much work a job will have
     /// done when it is done, in its own units, of which `Job::progress` counts what is done; nobody
-    /// but the modelled world is told. Figures of time count from now on.
+    /// but the modelled world is told. Figures of time count from now
+    /// on: whoever has nothing now has not started.
     pub fn continuing(
         engine: Engine,
         world: World,
@@ -66,7 +67,7 @@ impl Simulation {
         let waited = job.since.since(job.submitted).saturating_sub(job.attained);
         let mut record = Record {
             submitted: job.submitted,
-            started: job.started,
+            started: job.started.filter(|_| job.is_running()),
             work: work.max(job.progress.done),
             done: job.progress.done,
             safe: job.progress.done,

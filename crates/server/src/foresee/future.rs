@@ -2,6 +2,7 @@
 //! and what starting and stopping took so far. Nobody else comes.
 
 use super::Scene;
+use super::effort;
 use super::lengths::{Basis, Chance, Hint, ran};
 use heeler_engine::{Engine, Job};
 use heeler_model::JobId;
@@ -9,6 +10,7 @@ use heeler_sim::Simulation;
 use heeler_sim::workload::{TraceJob, Workload};
 use heeler_sim::world::World;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 impl Scene {
     /// What happens from here on in one of many futures, perhaps with one more job.
@@ -80,14 +82,19 @@ fn words(basis: Basis) -> &'static str {
     }
 }
 
-/// How much simulating is left.
+/// The clock is looked at every so many moments.
+const LOOK_EVERY: u64 = 64;
+
+/// How much simulating is left, in moments, and up to which CPU time it may go on. Moments make answers that
+/// can be had again; the clock is there for recipes whose every moment is dear.
 pub(super) struct Budget {
     moments: u64,
+    until: Duration,
 }
 
 impl Budget {
-    pub(super) const fn of(moments: u64) -> Budget {
-        Budget { moments }
+    pub(super) const fn of(moments: u64, until: Duration) -> Budget {
+        Budget { moments, until }
     }
 
     pub(super) const fn is_spent(&self) -> bool {
@@ -121,6 +128,9 @@ impl Budget {
                 return false;
             }
             self.moments -= 1;
+            if self.moments.is_multiple_of(LOOK_EVERY) && effort::used() > self.until {
+                self.moments = 0;
+            }
         }
         true
     }

@@ -2,6 +2,7 @@
 //! of the live state in a moment, by copying what they need, and answered without it: a [`Scene`]
 //! shares nothing with the server's loop. Nothing here is journaled or changes a decision.
 
+mod effort;
 mod estimates;
 mod future;
 mod lengths;

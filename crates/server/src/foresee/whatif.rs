@@ -2,6 +2,7 @@
 //! with the same lengths of jobs, so that what differs comes from the change alone.
 
 use super::Scene;
+use super::effort;
 use super::future::Budget;
 use super::when::Newcomer;
 use heeler_api::{Code, Problem, WhatIf, WhatIfAnswer};
@@ -9,11 +10,15 @@ use heeler_engine::{Engine, Policy};
 use heeler_model::{Cluster, Event, Exit, JobId, NodeId, TenantId, Time};
 use heeler_sim::Simulation;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// So many pairs of futures are looked at, if there is time.
 const FUTURES: u32 = 6;
 /// Moments that are simulated for one answer.
 const MOMENTS: u64 = 200_000;
+/// No further pair is begun that would take longer than this in all, if it took as long as the last;
+/// one simulation takes at most half of it.
+const TIME_MAX: Duration = Duration::from_millis(2_000);
 /// Jobs that are named in an answer.
 const JOBS_MAX: usize = 50;
 /// Nodes that can be imagined at a time.
@@ -50,16 +55,23 @@ pub fn whatif(scene: &Scene, elsewise: Elsewise) -> Result<WhatIfAnswer, Problem
     let (mut now, mut then) = (Vec::new(), Vec::new());
     let share = MOMENTS / u64::from(2 * FUTURES);
     let mut spare = 0;
+    let began = effort::used();
+    let mut last = Duration::ZERO;
     for future in 0..FUTURES {
+        let so_far = effort::used() - began;
+        if future > 0 && so_far + last > TIME_MAX {
+            break;
+        }
         for (engine, figures, more) in
             [(&scene.engine, &mut now, None), (&changed, &mut then, newcomer.as_ref())]
         {
             let more = more.map(|newcomer| scene.arrives(newcomer, job, future));
-            let mut budget = Budget::of(share + spare);
+            let mut budget = Budget::of(share + spare, effort::used() + TIME_MAX / 2);
             let simulation = scene.future(engine.fork(), future, more);
             figures.push(Figures::of(simulation, &mut budget));
             spare = budget.left();
         }
+        last = effort::used() - began - so_far;
     }
     let mut assumes = scene.assumptions();
     let cut = now.iter().chain(&then).filter(|figures| !figures.whole).count();
@@ -166,12 +178,9 @@ impl Figures {
         let before = waited(&simulation);
         let earlier: u64 =
             simulation.records().all().iter().map(|record| u64::from(record.preemptions)).sum();
-        let begun: BTreeSet<JobId> = simulation
-            .records()
-            .iter()
-            .filter(|(_, record)| record.started.is_some())
-            .map(|(job, _)| job)
-            .collect();
+        let records = simulation.records().iter();
+        let begun: BTreeSet<JobId> =
+            records.filter(|(_, record)| record.started.is_some()).map(|(job, _)| job).collect();
         budget.until(&mut simulation, |_| false);
         let records = simulation.records().iter().filter(|(job, _)| !begun.contains(job));
         let starts = records.filter_map(|(job, record)| Some((job, record.started?))).collect();

@@ -1,6 +1,7 @@
 //! When a job will start: the same question to many futures, and how far their answers are apart.
 
 use super::Scene;
+use super::effort;
 use super::future::{Budget, has_started};
 use super::lengths::{Chance, Hint};
 use super::names::Names;
@@ -9,13 +10,15 @@ use heeler_engine::Phase;
 use heeler_model::{JobId, JobSpec, Time, Truth};
 use heeler_sim::Simulation;
 use heeler_sim::workload::TraceJob;
+use std::time::Duration;
 
 /// So many futures are looked at, if there is time.
 const FUTURES: u32 = 24;
 /// So many at least, each as far as an equal part of the budget goes.
 const FUTURES_MIN: u32 = 5;
-/// Moments that are simulated for one answer.
+/// Moments that are simulated for one answer, and how long that may be worked on.
 const MOMENTS: u64 = 150_000;
+const TIME_MAX: Duration = Duration::from_millis(1_000);
 
 /// A job that has not been handed in.
 pub struct Newcomer {
@@ -64,7 +67,8 @@ pub fn test_only(scene: &Scene, newcomer: &Newcomer) -> Forecast {
 }
 
 fn forecast(scene: &Scene, job: JobId, newcomer: Option<&Newcomer>) -> Forecast {
-    let mut left = Budget::of(MOMENTS);
+    let until = effort::used() + TIME_MAX;
+    let mut left = Budget::of(MOMENTS, until);
     let mut seen = Vec::new();
     let mut cut = 0;
     for future in 0..FUTURES {
@@ -72,13 +76,21 @@ fn forecast(scene: &Scene, job: JobId, newcomer: Option<&Newcomer>) -> Forecast 
             break;
         }
         let share = left.share(MOMENTS / u64::from(FUTURES_MIN));
-        let mut own = Budget::of(share);
+        let mut own = Budget::of(share, until);
         let more = newcomer.map(|newcomer| scene.arrives(newcomer, job, future));
         let mut simulation = scene.future(scene.engine.fork(), future, more);
         let (found, whole) = look(scene, &mut simulation, job, &mut own);
+        let late = effort::used() > until;
+        // A future that the clock cut short says less than those before it.
+        if late && !whole && !seen.is_empty() {
+            break;
+        }
         cut += u32::from(!whole);
         left.used(share - own.left());
         seen.push(found);
+        if late {
+            break;
+        }
     }
     summed_up(scene, job, &seen, cut)
 }

@@ -2,15 +2,16 @@
 //! on copies, the mildest first; each costs one plan, so there is a limit to how many are tried
 //! and to how long that may take.
 
+use super::effort;
 use super::names::Names;
 use heeler_api::{Helps, ReasonView, Why};
 use heeler_engine::{Edit, Engine, Phase, Verdict};
 use heeler_model::{JobId, KindSet, Naming, Reason, Step, Tier, Time, render};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// So many changes are tried at most.
 const TRIES_MAX: usize = 8;
-/// No further change is tried after so long.
+/// No further change is tried after so long a work.
 const TRYING_MAX: Duration = Duration::from_millis(50);
 
 /// Why a job waits, and what would let it start now.
@@ -86,7 +87,7 @@ fn is_beyond_help(reason: &Reason) -> bool {
 
 /// Changes that would let a waiting job start now.
 fn helps(engine: &Engine, names: &Names, id: JobId) -> Vec<Helps> {
-    let began = Instant::now();
+    let began = effort::used();
     let mut helps = Vec::new();
     // Whoever starts at one size need not be told of smaller ones.
     let mut size = 0;
@@ -97,7 +98,7 @@ fn helps(engine: &Engine, names: &Names, id: JobId) -> Vec<Helps> {
         if edit.gpus.is_some_and(|gpus| gpus <= size) || (wider && any_kind) {
             continue;
         }
-        if tries == TRIES_MAX || began.elapsed() > TRYING_MAX {
+        if tries == TRIES_MAX || effort::used() - began > TRYING_MAX {
             break;
         }
         tries += 1;

@@ -3,7 +3,7 @@
 
 use super::walk::{Outage, Walked, everybody};
 use anyhow::{Result, anyhow};
-use heeler_api::{Condition, JobState, JobView, Submission};
+use heeler_api::{AttemptView, Condition, JobState, JobView, Submission};
 use heeler_live::{Filter, Live, Which};
 use heeler_model::{Cluster, JobId, JobSpec, ModelId, Span, TenantId, Time, Truth};
 use heeler_recipes::Card;
@@ -84,11 +84,15 @@ impl Left {
             // What a job that failed did was of no use, but it took its time.
             JobState::Failed => {
                 self.failed += 1;
-                let until = last.until.unwrap_or(last.from);
-                (until - last.from - last.start_s.unwrap_or(0.0)) * f64::from(last.gpus.max(1))
+                stretch(last)
             }
             _ if view.gpus == 0 => view.ran_s,
-            _ => view.gpu_s - view.lost_gpu_s,
+            JobState::Completed => view.gpu_s - view.lost_gpu_s,
+            // Whoever did not come to its end would have run at least as long as it once did.
+            _ => {
+                let longest = view.attempts.iter().map(stretch).fold(0.0, f64::max);
+                longest.max(view.gpu_s - view.lost_gpu_s)
+            }
         };
         let size = f64::from(view.gpus.max(1)) * share_of(view);
         Some(Span::from_secs_f64((useful_s / size).max(0.001)))
@@ -102,7 +106,7 @@ impl Left {
                 notes.push(format!("{count} {jobs} {what}"));
             }
         };
-        say(self.never_ran, "never had GPUs and left out");
+        say(self.never_ran, "never had GPUs: left out");
         say(self.still_there, "not over: taken to be done with what was seen");
         say(self.failed, "failed: taken to be done when they did");
         if recipes > 0 {
@@ -111,6 +115,12 @@ impl Left {
         }
         notes
     }
+}
+
+/// GPU-seconds of a stretch, but for starting.
+fn stretch(of: &AttemptView) -> f64 {
+    let until = of.until.unwrap_or(of.from);
+    (until - of.from - of.start_s.unwrap_or(0.0)).max(0.0) * f64::from(of.gpus.max(1))
 }
 
 /// How much of each GPU a job asked for.
