@@ -61,8 +61,8 @@ impl Summary {
         self.answered + self.rejected + self.expired
     }
 
-    /// The part of the requests that was answered in time; those that nobody answered were not. Some
-    /// of those that were answered may have come before. One if there were none.
+    /// The part of the requests that was answered in time; those that nobody answered were not.
+    /// Some of those that were answered may have come before. One if there were none.
     pub fn in_time(&self) -> f64 {
         match self.decided().max(self.arrived) {
             0 => 1.0,

@@ -9,7 +9,7 @@ use super::wire::Wire;
 use super::{Scratch, job, server};
 use anyhow::{Context, Result, bail};
 use heeler_api::{Gpus, JobState, Role, Submission, TenantChange, Who};
-use heeler_live::Ask;
+use heeler_live::{Ask, Filter, Which};
 use heeler_model::{Cluster, Tenant};
 use heeler_server::noop::RUNS_MS;
 use heeler_server::{Asker, Handle};
@@ -187,8 +187,9 @@ pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
         std::thread::sleep(Duration::from_millis(10));
     }
     let wall_s = begun.elapsed().as_secs_f64();
-    let completed =
-        handle.look(|live| live.count().get(&JobState::Completed).copied().unwrap_or(0) as usize);
+    let states = vec![JobState::Completed];
+    let filter = Filter { which: Which::Over, states, ..Filter::default() };
+    let completed = handle.look(|live| live.jobs(&who(), &filter).len());
     if completed != jobs.len() {
         bail!("{completed} of {} jobs ended well", jobs.len());
     }
@@ -203,8 +204,8 @@ pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
 }
 
 /// Who may do everything.
-fn admin() -> Asker {
-    Asker::Known(Who { user: "bench".into(), role: Role::Admin, ..Who::default() })
+fn who() -> Who {
+    Who { user: "bench".into(), role: Role::Admin, ..Who::default() }
 }
 
 fn make_tenants(handle: &Handle, tenants: &[Tenant]) -> Result<()> {
@@ -212,7 +213,7 @@ fn make_tenants(handle: &Handle, tenants: &[Tenant]) -> Result<()> {
         let parent = tenant.parent.map(|parent| tenants[parent.index()].name.clone());
         let (quota, limit) = (Some(tenant.quota), Some(tenant.limit));
         let change = TenantChange { parent, quota, limit, ..TenantChange::default() };
-        handle.ask(admin(), Ask::Tenant { name: tenant.name.clone(), change })?;
+        handle.ask(Asker::Known(who()), Ask::Tenant { name: tenant.name.clone(), change })?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The live control plane: how fast jobs are handed in durably, how soon they run, how fast a deep
-//! queue of small jobs is got through, and what asking costs. Here the wall clock is measured, since
-//! people wait by it; every figure stands beside what the machine itself can do in the same run.
+//! queue of small jobs is got through, and what asking costs. Here the wall clock is measured,
+//! since people wait by it; every figure stands beside what the machine can do in the same run.
 
 mod generator;
 mod start;
