@@ -38,12 +38,34 @@ impl Asker {
         match self {
             Asker::Known(who) => Ok(who.clone()),
             Asker::Peer { user, uid, gid } => Ok(live.who_is(user, *uid, *gid, own_uid())),
-            Asker::Token(hash) => live.token(hash, at).ok_or_else(|| {
+            Asker::Token(hash) => live.token(hash, at).map(with_account).ok_or_else(|| {
                 Problem::new(Code::Unknown, "this token is not known, or not any more")
                     .hint("ask an admin for one: heeler token make")
             }),
         }
     }
+}
+
+/// Somebody with the account that has their name on this machine, if there is one.
+fn with_account(mut who: Who) -> Who {
+    if let Ok(Some(account)) = nix::unistd::User::from_name(&who.user) {
+        who.uid = Some(account.uid.as_raw());
+        who.gid = Some(account.gid.as_raw());
+    }
+    who
+}
+
+/// Whether jobs of somebody can be run as them.
+///
+/// # Errors
+/// If they have no account, and would be run as the server.
+pub(crate) fn has_account(who: &Who) -> Result<(), Problem> {
+    if who.uid.is_some() || own_uid() != 0 {
+        return Ok(());
+    }
+    let message = format!("there is no user `{}` on this machine to run jobs as", who.user);
+    let hint = "make the account, or a token for a user that has one";
+    Err(Problem::new(Code::Forbidden, message).hint(hint))
 }
 
 /// The user the server itself runs as.

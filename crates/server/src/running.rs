@@ -82,6 +82,7 @@ impl Loop {
             snapshot_bytes: settings.snapshot_bytes,
             snapshotting: false,
             stopping: false,
+            accounts: settings.accounts,
         };
         let body = move || {
             // However the loop ends, nobody is told any more that it runs.

@@ -19,6 +19,9 @@ pub struct Settings {
     pub snapshot_bytes: u64,
     /// Whether old records stay though a snapshot has them, so that all can be replayed.
     pub keep_history: bool,
+    /// Whether jobs run as who handed them in, so that everybody who does must have an account on
+    /// this machine. A server that is not root runs all jobs as itself.
+    pub accounts: bool,
     /// What is too much.
     pub limits: Limits,
 }
@@ -33,6 +36,7 @@ impl Settings {
             tcp: None,
             snapshot_bytes: 32 << 20,
             keep_history: false,
+            accounts: false,
             limits: Limits::default(),
         }
     }

@@ -3,7 +3,7 @@
 //! that nothing leaves before it is safe on disk.
 
 use crate::board::Board;
-use crate::handle::{Answer, Message};
+use crate::handle::{Answer, Message, has_account};
 use crate::restore;
 use crate::settings::ServeError;
 use heeler_api::{Code, JobState, Problem};
@@ -48,6 +48,8 @@ pub(crate) struct Turner<D: Disk> {
     pub(crate) snapshot_bytes: u64,
     pub(crate) snapshotting: bool,
     pub(crate) stopping: bool,
+    /// Whether everybody who hands in jobs must have an account.
+    pub(crate) accounts: bool,
 }
 
 /// What was taken up in one turn.
@@ -134,6 +136,9 @@ impl<D: Disk> Turner<D> {
             let live = self.board.for_loop();
             for (asker, ask, answer) in taken.asks {
                 let checked = asker.who(&live, at).and_then(|who| {
+                    if self.accounts && matches!(ask, Ask::Submit(_)) {
+                        has_account(&who)?;
+                    }
                     let ask = live.check(&who, ask, at)?;
                     Ok(Input::Asked { who, ask })
                 });

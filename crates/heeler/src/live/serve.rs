@@ -14,6 +14,7 @@ pub(super) fn serve(up: &Up, state: &Path) -> Result<()> {
     let mut settings = Settings::new(state);
     settings.recipe.clone_from(&up.recipe);
     settings.seed = up.seed;
+    settings.accounts = true;
     settings.tcp = up.listen.map(|listen| Tcp { listen, tls: up.cert.clone().zip(up.key.clone()) });
     let mut setup = Setup::new(state);
     setup.emulate.clone_from(&up.emulate);

@@ -34,11 +34,14 @@ fn who_comes_with_a_token_may_do_what_it_says() {
     let port = port();
     let listen = format!("--listen 127.0.0.1:{port} --cert cert.pem --key key.pem");
     place.run(&format!("up --emulate 4xA100 --background {listen}")).good();
-    place.run("tenant set lab --add-user ada").good();
-    let token = |role: &str| {
-        let made = place.run(&format!("token make ada --role {role} --tenant lab"));
+    let own = nix::unistd::User::from_uid(nix::unistd::geteuid());
+    let own = own.ok().flatten().expect("whoever runs this has an account").name;
+    place.run(&format!("tenant set lab --add-user {own}")).good();
+    let token_of = |user: &str, role: &str| {
+        let made = place.run(&format!("token make {user} --role {role} --tenant lab"));
         made.good().trim().to_string()
     };
+    let token = |role: &str| token_of(&own, role);
     let server = format!("https://localhost:{port}");
     let viewer = Away { place: &place, server: server.clone(), token: token("viewer") };
     assert!(viewer.run("nodes").good().contains("A100"));
@@ -47,6 +50,12 @@ fn who_comes_with_a_token_may_do_what_it_says() {
     assert_eq!(user.run("submit --gpus 1 -- sleep 1000").good(), "Submitted job 1\n");
     assert!(user.run("quota lab 2").mistake().contains("error: "));
     assert!(user.run("cancel 1").good().contains("cancelled"));
+    if nix::unistd::geteuid().is_root() {
+        let unknown = token_of("nobody-by-this-name", "user");
+        let unknown = Away { place: &place, server: server.clone(), token: unknown };
+        let said = unknown.run("submit --gpus 1 -- true").mistake();
+        assert!(said.contains("no user `nobody-by-this-name`"), "{said}");
+    }
     let stranger = Away { place: &place, server, token: "nonsense".into() };
     let said = stranger.run("queue").mistake();
     assert!(said.contains("heeler token make"), "{said}");
