@@ -99,24 +99,6 @@ fn not_allowed(reason: &Reason, names: &dyn Naming) -> Said {
             let jobs = if jobs == 1 { "one job".into() } else { format!("{jobs} jobs") };
             (format!("it must follow {jobs}, of which {} is next", names.job(first)), None)
         }
-        Reason::HeldBack => (
-            "somebody keeps it from starting".into(),
-            Some("whoever may act on it can release it".into()),
-        ),
-        Reason::NotBefore { until } => {
-            (format!("it may not start before {}", names.time(until)), None)
-        }
-        Reason::Suspended => (
-            "somebody took it off its GPUs".into(),
-            Some("whoever may act on it can resume it".into()),
-        ),
-        Reason::ArrayFull { most } => (
-            match most {
-                1 => "one task of its array runs at a time".into(),
-                most => format!("{most} tasks of its array run at a time"),
-            },
-            Some("its turn comes when one of them ends".into()),
-        ),
         Reason::Protected { holder, until } => (
             format!(
                 "job {} holds a lease on GPUs it could use until {}",
@@ -138,6 +120,31 @@ fn not_allowed(reason: &Reason, names: &dyn Naming) -> Said {
             let until = names.time(until);
             (format!("decisions are taken at the end of a round, next at {until}"), None)
         }
+        _ => kept(reason, names),
+    }
+}
+
+/// What people, times and arrays keep from starting.
+fn kept(reason: &Reason, names: &dyn Naming) -> Said {
+    match *reason {
+        Reason::HeldBack => (
+            "somebody keeps it from starting".into(),
+            Some("whoever may act on it can release it".into()),
+        ),
+        Reason::NotBefore { until } => {
+            (format!("it may not start before {}", names.time(until)), None)
+        }
+        Reason::Suspended => (
+            "somebody took it off its GPUs".into(),
+            Some("whoever may act on it can resume it".into()),
+        ),
+        Reason::ArrayFull { most } => (
+            match most {
+                1 => "one task of its array runs at a time".into(),
+                most => format!("{most} tasks of its array run at a time"),
+            },
+            Some("its turn comes when one of them ends".into()),
+        ),
         _ => in_study(reason, names),
     }
 }
@@ -323,4 +330,17 @@ fn iterations(count: u32) -> String {
 /// Thousandths as percent.
 fn decimal(thousandths: u32) -> String {
     format!("{}.{}", thousandths / 10, thousandths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::universal_time;
+
+    #[test]
+    fn times_have_dates() {
+        assert_eq!(universal_time(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(universal_time(951_868_799), "2000-02-29 23:59:59 UTC");
+        assert_eq!(universal_time(1_709_251_200), "2024-03-01 00:00:00 UTC");
+        assert_eq!(universal_time(4_107_542_400), "2100-03-01 00:00:00 UTC");
+    }
 }

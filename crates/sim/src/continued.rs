@@ -33,8 +33,8 @@ impl Simulation {
         drop(fleet);
         let mut simulation = Simulation::new(engine, world, cluster, arrivals, seed);
         simulation.now = now;
-        simulation.watch = Watch::new(&simulation.cluster).from_time(now);
-        simulation.ledger = Ledger::new(&simulation.cluster).from_time(now);
+        simulation.watch = Watch::new(&simulation.cluster).beginning_at(now);
+        simulation.ledger = Ledger::new(&simulation.cluster).beginning_at(now);
         for node in down {
             simulation.watch.node(&simulation.cluster, node, false);
         }

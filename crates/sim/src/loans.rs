@@ -54,7 +54,7 @@ impl Ledger {
     }
 
     /// Count from a time on.
-    pub(crate) fn from_time(mut self, now: Time) -> Ledger {
+    pub(crate) fn beginning_at(mut self, now: Time) -> Ledger {
         self.last = now;
         self
     }

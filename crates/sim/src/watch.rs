@@ -55,7 +55,7 @@ impl Watch {
     }
 
     /// Look from a time on.
-    pub(crate) fn from_time(mut self, now: Time) -> Watch {
+    pub(crate) fn beginning_at(mut self, now: Time) -> Watch {
         self.last = now;
         self.timeline.begin(now);
         self

@@ -82,11 +82,11 @@ fn words(basis: Basis) -> &'static str {
     }
 }
 
-/// The clock is looked at every so many moments.
+/// The time is looked at every so many moments.
 const LOOK_EVERY: u64 = 64;
 
-/// How much simulating is left, in moments, and up to which CPU time it may go on. Moments make answers that
-/// can be had again; the clock is there for recipes whose every moment is dear.
+/// How much simulating is left, in moments, and up to which CPU time it may go on. Moments make
+/// answers that can be had again; the time is there for recipes whose every moment is dear.
 pub(super) struct Budget {
     moments: u64,
     until: Duration,

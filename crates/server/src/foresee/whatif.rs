@@ -16,8 +16,8 @@ use std::time::Duration;
 const FUTURES: u32 = 6;
 /// Moments that are simulated for one answer.
 const MOMENTS: u64 = 200_000;
-/// No further pair is begun that would take longer than this in all, if it took as long as the last;
-/// one simulation takes at most half of it.
+/// No further pair is begun that would take longer than this in all, if it took as long as the
+/// last; one simulation takes at most half of it.
 const TIME_MAX: Duration = Duration::from_millis(2_000);
 /// Jobs that are named in an answer.
 const JOBS_MAX: usize = 50;

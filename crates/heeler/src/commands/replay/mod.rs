@@ -110,7 +110,8 @@ impl Replay {
                 text.push_str(&format!("note: {note}\n"));
             }
             text.push_str(&format!(
-                "{} records, {} decisions since the journal began, {} orders given, digest {digest}\n",
+                "{} records, {} decisions since the journal began, {} orders given, \
+                 digest {digest}\n",
                 show::count(walked.records),
                 show::count(walked.live.decisions()),
                 show::count(walked.orders),
