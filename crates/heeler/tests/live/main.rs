@@ -2,11 +2,13 @@
 //! temporary folder, real processes.
 
 mod commands;
+mod killing;
 mod mistakes;
 mod network;
 mod replaying;
 mod restart;
 
+use nix::unistd::Pid;
 use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
@@ -32,6 +34,14 @@ impl Place {
     fn up(&self) {
         let said = self.run("up --emulate 8xA100 --background").good();
         assert!(said.contains("the server answers at"), "{said}");
+    }
+
+    /// The process of the server, which the folder's lock names.
+    fn server(&self) -> Pid {
+        let ended = self.run("up --emulate 8xA100");
+        let (_, rest) = ended.err.split_once("(process ").expect("a server works here");
+        let number = rest.split(')').next().and_then(|text| text.parse().ok());
+        Pid::from_raw(number.expect("a number"))
     }
 
     fn path(&self) -> &Path {

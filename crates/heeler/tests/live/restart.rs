@@ -2,15 +2,6 @@
 
 use crate::Place;
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-
-/// The process of the server, which the folder's lock names.
-fn server(place: &Place) -> Pid {
-    let ended = place.run("up --emulate 8xA100");
-    let (_, rest) = ended.err.split_once("(process ").expect("a server works here");
-    let number = rest.split(')').next().and_then(|text| text.parse().ok());
-    Pid::from_raw(number.expect("a number"))
-}
 
 #[test]
 fn nothing_is_gone_after_the_server_was_killed() {
@@ -21,7 +12,7 @@ fn nothing_is_gone_after_the_server_was_killed() {
     while place.read("log").is_empty() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    kill(server(&place), Signal::SIGKILL).expect("it was there");
+    kill(place.server(), Signal::SIGKILL).expect("it was there");
     assert_eq!(place.run("queue").code, Some(1));
     place.up();
     let queue = place.run("queue").good();
