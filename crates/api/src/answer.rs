@@ -1,5 +1,6 @@
 //! Answers: why, when, what if, what was lost and to whom.
 
+use heeler_model::{Naming, Reason, render};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -18,6 +19,20 @@ pub struct ReasonView {
     pub hint: Option<String>,
     /// Its numbers.
     pub data: serde_json::Value,
+}
+
+impl ReasonView {
+    /// A reason, in the words of whoever knows what things are called.
+    pub fn of(reason: &Reason, names: &dyn Naming) -> ReasonView {
+        let words = render(reason, names);
+        ReasonView {
+            name: reason.name().into(),
+            tier: reason.tier().name().into(),
+            sentence: words.sentence,
+            hint: words.hint,
+            data: serde_json::to_value(reason).unwrap_or_default(),
+        }
+    }
 }
 
 /// Why a job waits, and what would help.

@@ -2,7 +2,6 @@
 
 use crate::job::Job;
 use crate::tenants::People;
-use crate::views::placement_text;
 use heeler_api::JobState;
 use heeler_model::{Cluster, Time};
 use serde::{Deserialize, Serialize};
@@ -34,10 +33,8 @@ pub struct Change {
 impl Change {
     pub(crate) fn of(job: &Job, at: Time, people: &People, cluster: &Cluster) -> Change {
         let waited = job.first_started.map(|first| first.since(job.submitted).secs_f64());
-        let on = job
-            .attempt
-            .as_ref()
-            .map(|attempt| placement_text(&attempt.assignment.placement, cluster));
+        let on =
+            job.attempt.as_ref().map(|attempt| cluster.place_name(&attempt.assignment.placement));
         Change {
             at,
             job: job.id,

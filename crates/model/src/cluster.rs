@@ -1,7 +1,7 @@
 //! The cluster as its owner describes it: kinds of GPU, nodes, racks and tenants.
 
 use crate::ids::{KindId, NodeId, RackId, TenantId};
-use crate::placement::Slots;
+use crate::placement::{Placement, Slice, Slots};
 use crate::quantity::Milli;
 use serde::{Deserialize, Serialize};
 
@@ -130,6 +130,17 @@ impl Cluster {
         id
     }
 
+    /// Where GPUs are, with nodes by name: `n3[0-3] n7[0]`, and just the name without GPUs.
+    pub fn place_name(&self, placement: &Placement) -> String {
+        let one = |slice: &Slice| {
+            let text = Placement::on(slice.node, slice.slots).to_string();
+            let Some(node) = self.nodes.get(slice.node.index()) else { return text };
+            let slots = text.find('[').filter(|_| !slice.slots.is_empty());
+            format!("{}{}", node.name, slots.map_or("", |at| &text[at..]))
+        };
+        placement.slices().iter().map(one).collect::<Vec<_>>().join(" ")
+    }
+
     /// All GPUs.
     pub fn gpus(&self) -> u32 {
         self.nodes.iter().map(|node| node.gpus).sum()
@@ -152,5 +163,15 @@ mod tests {
         assert_eq!(cluster.nodes[0].linked_with(5), Slots(0b1111_0000));
         cluster.nodes[0].link_group = 0;
         assert_eq!(cluster.nodes[0].linked_with(5), Slots(0xff));
+    }
+
+    #[test]
+    fn places_are_named_by_their_nodes() {
+        let mut cluster = Cluster::uniform(1, 8);
+        cluster.nodes[0].name = "dgx".into();
+        let place = |slots| cluster.place_name(&Placement::on(NodeId(0), Slots(slots)));
+        assert_eq!(place(0b1011), "dgx[0-1,3]");
+        assert_eq!(place(0), "dgx");
+        assert_eq!(cluster.place_name(&Placement::on(NodeId(7), Slots(1))), "n7[0]");
     }
 }

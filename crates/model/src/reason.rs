@@ -18,6 +18,17 @@ pub enum Tier {
     Turn,
 }
 
+impl Tier {
+    /// Its name in kebab case, as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Tier::Never => "never",
+            Tier::NotAllowed => "not-allowed",
+            Tier::Turn => "turn",
+        }
+    }
+}
+
 /// A reason with its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "reason")]

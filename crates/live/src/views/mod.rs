@@ -8,4 +8,3 @@ mod select;
 
 pub use jobs::{Filter, Which};
 pub use outlook::{Measured, Outlook};
-pub(crate) use reasons::placement_text;

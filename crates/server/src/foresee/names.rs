@@ -1,9 +1,7 @@
 //! What people call jobs, tenants, kinds, nodes and times of a copied state.
 
 use heeler_engine::Engine;
-use heeler_model::{
-    Assignment, Cluster, JobId, KindSet, Naming, Placement, TenantId, Time, universal_time,
-};
+use heeler_model::{Assignment, Cluster, JobId, KindSet, Naming, TenantId, Time, universal_time};
 
 /// Names of a live engine: jobs have numbers, times have dates.
 pub struct Names {
@@ -19,14 +17,7 @@ impl Names {
 
     /// GPUs by the names of their nodes: `n0[0-3]`.
     pub fn place(&self, on: &Assignment) -> String {
-        let one = |slice: &heeler_model::Slice| {
-            let text = Placement::on(slice.node, slice.slots).to_string();
-            let slots = text.find('[').map_or("", |at| &text[at..]);
-            let node = self.cluster.nodes.get(slice.node.index());
-            format!("{}{slots}", node.map_or("?", |node| node.name.as_str()))
-        };
-        let parts: Vec<String> = on.placement.slices().iter().map(one).collect();
-        parts.join(" ")
+        self.cluster.place_name(&on.placement)
     }
 }
 

@@ -6,7 +6,7 @@ use super::effort;
 use super::names::Names;
 use heeler_api::{Helps, ReasonView, Why};
 use heeler_engine::{Edit, Engine, Phase, Verdict};
-use heeler_model::{JobId, KindSet, Naming, Reason, Step, Tier, Time, render};
+use heeler_model::{JobId, KindSet, Reason, Step, Time};
 use std::time::Duration;
 
 /// So many changes are tried at most.
@@ -25,7 +25,7 @@ pub fn why(engine: &Engine, names: &Names, epoch: u64, job: JobId) -> Why {
             why.on = Some(names.place(&on));
         }
         Verdict::Waits { reason, noted, reserved } => {
-            why.reason = Some(reason_view(&reason, names));
+            why.reason = Some(ReasonView::of(&reason, names));
             why.noted = noted.map(|noted| (now.since(noted.since).secs_f64(), noted.times));
             if let Some(reserved) = reserved {
                 let on = heeler_model::Assignment::whole(reserved.placement);
@@ -37,23 +37,6 @@ pub fn why(engine: &Engine, names: &Names, epoch: u64, job: JobId) -> Why {
         }
     }
     why
-}
-
-/// A reason in words and in numbers.
-pub(super) fn reason_view(reason: &Reason, names: &dyn Naming) -> ReasonView {
-    let words = render(reason, names);
-    let tier = match reason.tier() {
-        Tier::Never => "never",
-        Tier::NotAllowed => "not-allowed",
-        Tier::Turn => "turn",
-    };
-    ReasonView {
-        name: reason.name().into(),
-        tier: tier.into(),
-        sentence: words.sentence,
-        hint: words.hint,
-        data: serde_json::to_value(reason).unwrap_or_default(),
-    }
 }
 
 fn state(engine: &Engine, id: JobId) -> &'static str {
