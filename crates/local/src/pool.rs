@@ -8,6 +8,10 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long to leave a job that begins alone, while others are ready.
+const SETTLING: Duration = Duration::from_millis(10);
 
 /// A shepherd without a job.
 pub(crate) struct Idle {
@@ -95,7 +99,12 @@ fn refill(shared: &(Mutex<Yard>, Condvar), recipe: &Recipe, ready: usize) {
         if yard.closed {
             return;
         }
+        let some = !yard.idle.is_empty();
         drop(yard);
+        if some {
+            // The job that took one is just beginning, and needs the processor more.
+            std::thread::sleep(SETTLING);
+        }
         let Ok(mut idle) = recipe.start() else {
             // Whoever needs one will be told why it cannot be started; here it is tried again
             // when one is taken.
