@@ -2,6 +2,7 @@
 //! examples say in a comment how their numbers come about.
 
 mod asha;
+mod astraea;
 mod backfill;
 mod blind;
 mod capacity;
@@ -9,7 +10,9 @@ mod chronus;
 mod clipper;
 mod elastic;
 mod fifo;
+mod filling;
 mod gandiva;
+mod gandiva_fair;
 mod gavel;
 mod gittins;
 mod hived;
