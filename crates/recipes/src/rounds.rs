@@ -1,11 +1,11 @@
 //! Cards of recipes that share out time in rounds.
 
 use crate::card::Made;
-use crate::quantity::{Length, period};
+use crate::quantity::{Length, one_or_more, part, period};
 use heeler_engine::Policy;
 use heeler_parts::predict::Oracle;
 use heeler_parts::shares::{
-    BestKindFirst, EqualShares, Kinds, Objective, Optimal, RoundTarget, Shares,
+    BestKindFirst, EqualShares, InParts, Kinds, Matching, Objective, Optimal, RoundTarget, Shares,
 };
 use serde::{Deserialize, Serialize};
 use toml::Value;
@@ -24,6 +24,13 @@ pub struct RoundsCard {
     /// Whether jobs that are due nothing may use GPUs that would be idle.
     #[serde(default)]
     pub fill_idle: bool,
+    /// In how many groups of jobs shares are found, each by itself.
+    #[serde(default = "whole", deserialize_with = "one_or_more")]
+    pub parts: u32,
+}
+
+fn whole() -> u32 {
+    1
 }
 
 /// Shares.
@@ -42,12 +49,22 @@ pub enum SharesCard {
         #[serde(default)]
         kinds: Kinds,
     },
+    /// Each job on one kind until it is done, matched so that they are done early on average.
+    Matching {
+        /// The part of those who wait, the first to come, that is considered.
+        #[serde(deserialize_with = "part")]
+        alpha: f64,
+    },
 }
 
 impl Made for RoundsCard {
     fn knows_the_truth(&self) -> bool {
         let by_work = |objective| matches!(objective, Objective::Makespan | Objective::FinishTime);
-        matches!(self.shares, SharesCard::Best { objective, .. } if by_work(objective))
+        match self.shares {
+            SharesCard::Best { objective, .. } => by_work(objective),
+            SharesCard::Matching { .. } => true,
+            SharesCard::Equal | SharesCard::BestKindFirst => false,
+        }
     }
 
     fn build(&self) -> Box<dyn Policy> {
@@ -57,7 +74,10 @@ impl Made for RoundsCard {
             SharesCard::Best { objective, kinds } => {
                 Box::new(Optimal::new(objective, kinds, Box::new(Oracle)))
             }
+            SharesCard::Matching { alpha } => Box::new(Matching::new(alpha, Box::new(Oracle))),
         };
+        let shares =
+            if self.parts > 1 { Box::new(InParts::new(shares, self.parts)) } else { shares };
         Box::new(RoundTarget::new(shares, self.round.0, self.reset.0, self.fill_idle))
     }
 

@@ -3,7 +3,7 @@
 
 use super::{Shares, kinds_by_name, rate};
 use heeler_engine::{Job, View};
-use heeler_model::{KindSet, TenantId};
+use heeler_model::TenantId;
 use std::collections::BTreeMap;
 
 /// First come, first served, on the best kind with room.
@@ -11,12 +11,9 @@ use std::collections::BTreeMap;
 pub struct BestKindFirst;
 
 impl Shares for BestKindFirst {
-    fn shares(&self, jobs: &[&Job], view: &View) -> Vec<Vec<f64>> {
+    fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Vec<Vec<f64>> {
         let kinds = kinds_by_name(view);
-        let mut free: Vec<u32> = vec![0; kinds.len()];
-        for kind in &kinds {
-            free[kind.index()] = view.fleet().up_of(KindSet::only(*kind));
-        }
+        let mut free: Vec<u32> = places.iter().map(|places| *places as u32).collect();
         let mut rows = vec![vec![0.0; kinds.len()]; jobs.len()];
         let mut used: BTreeMap<TenantId, i64> = BTreeMap::new();
         let tenants = view.tenants();

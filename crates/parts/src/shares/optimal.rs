@@ -2,9 +2,9 @@
 //! each kind of GPU: Gavel (Narayanan et al., OSDI 2020, §4).
 
 use super::isolated::{Isolated, isolated_rate};
-use super::{Shares, rate};
+use super::{Shares, gpus, left, rate};
 use heeler_engine::{Job, Predict, View};
-use heeler_model::{KindId, KindSet};
+use heeler_model::KindId;
 use heeler_solve::{Finish, Row, Sharing};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -94,21 +94,19 @@ impl Optimal {
         Finish { elapsed_s, left, promised_s }
     }
 
-    /// Work that is left, and at least a unit: a job that is there is not done.
     fn left(&self, job: &Job, view: &View) -> f64 {
-        let work = self.predict.work(job, view).unwrap_or(1.0);
-        (work - job.progress.done_at(view.now())).max(1.0)
+        left(job, self.predict.as_ref(), view)
     }
 }
 
 impl Shares for Optimal {
-    fn shares(&self, jobs: &[&Job], view: &View) -> Vec<Vec<f64>> {
-        let places = places(view);
-        let rows: Vec<Row> = jobs.iter().map(|job| self.row(job, &places, view)).collect();
+    fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Vec<Vec<f64>> {
+        let rows: Vec<Row> = jobs.iter().map(|job| self.row(job, places, view)).collect();
         // Whoever can run nowhere now would hold everybody down to nothing.
-        let runs = |row: &Row| row.worth.iter().zip(&places).any(|(w, p)| *w > 0.0 && *p > 0.0);
+        let runs = |row: &Row| row.worth.iter().zip(places).any(|(w, p)| *w > 0.0 && *p > 0.0);
         let able: Vec<bool> = rows.iter().map(runs).collect();
         let sharers = rows.iter().zip(&able).filter(|(_, able)| **able);
+        let places = places.to_vec();
         let sharing = Sharing { places, rows: sharers.map(|(row, _)| row.clone()).collect() };
         if sharing.rows.is_empty() {
             return vec![vec![0.0; sharing.places.len()]; jobs.len()];
@@ -130,15 +128,14 @@ impl Shares for Optimal {
             .collect()
     }
 
-    fn settle(&mut self, jobs: &[&Job], view: &View) {
+    fn settle(&mut self, jobs: &[&Job], places: &[f64], view: &View) {
         if self.objective != Objective::FinishTime {
             return;
         }
-        let places = places(view);
         let mut isolated = std::mem::take(&mut self.isolated);
         isolated.settle(jobs, |job| {
             let rates = self.rates(job, places.len(), view);
-            let rate = isolated_rate(&rates, &places, gpus(job), jobs.len());
+            let rate = isolated_rate(&rates, places, gpus(job), jobs.len());
             (job.progress.done_at(view.now()), rate)
         });
         self.isolated = isolated;
@@ -157,14 +154,4 @@ impl Shares for Optimal {
         let (predict, isolated) = (self.predict.fork(), self.isolated.clone());
         Box::new(Optimal { objective: self.objective, kinds: self.kinds, predict, isolated })
     }
-}
-
-/// GPUs of each kind that are there now.
-fn places(view: &View) -> Vec<f64> {
-    let kinds = (0..view.fleet().cluster().kinds.len() as u8).map(KindId);
-    kinds.map(|kind| f64::from(view.fleet().up_of(KindSet::only(kind)))).collect()
-}
-
-fn gpus(job: &Job) -> f64 {
-    f64::from(job.spec.demand.asked().max(1))
 }
