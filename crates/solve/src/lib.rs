@@ -11,4 +11,4 @@ mod sharing;
 pub use assignment::cheapest_assignment;
 pub use linear::{Answer, Linear, Status};
 pub use partition::{group_of, in_groups};
-pub use sharing::{Division, Finish, Row, Sharing};
+pub use sharing::{Division, Finish, Floor, Row, Sharing, Within};

@@ -2,11 +2,16 @@
 //! places at once. The linear programmes of Gavel (Narayanan et al., OSDI 2020).
 
 mod finish;
+mod interior;
 mod merged;
+mod nash;
+mod normal;
+mod water;
 
 use crate::linear::Status;
 pub use finish::Finish;
 use merged::Merged;
+pub use water::Within;
 
 /// Who shares.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +30,9 @@ pub struct Sharing {
     /// Who shares them.
     pub rows: Vec<Row>,
 }
+
+/// What a row must have: the parts of its time times these factors come to at least one.
+pub type Floor = Option<Vec<f64>>;
 
 /// Who has which part of the time.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,15 +63,17 @@ impl Sharing {
     /// Raise the sum of all worths as far as it goes; of all ways to do so, the one with the
     /// smallest sum of squares.
     pub fn max_sum(&self) -> Division {
-        self.max_sum_above(&vec![0.0; self.rows.len()]).expect("nothing is asked for")
+        self.max_sum_above(&vec![None; self.rows.len()]).expect("nothing is asked for")
     }
 
-    /// The same, each row worth no less than a floor; none, if that cannot be.
-    pub fn max_sum_above(&self, floors: &[f64]) -> Option<Division> {
-        let merged = Merged::of(self, |row| [floors[row].to_bits(), 0, 0]);
-        let mut by_class = vec![0.0; merged.rows.len()];
+    /// The same, each row above its floor; none, if that cannot be.
+    pub fn max_sum_above(&self, floors: &[Floor]) -> Option<Division> {
+        // Who has a floor is a class by itself.
+        let merged =
+            Merged::of(self, |row| [floors[row].as_ref().map_or(0, |_| row as u64 + 1); 3]);
+        let mut by_class: Vec<Floor> = vec![None; merged.rows.len()];
         for (class, floor) in merged.class_of.iter().zip(floors) {
-            by_class[*class] = *floor;
+            by_class[*class].clone_from(floor);
         }
         let best = merged.highest_sum(&by_class);
         let found = best.status != Status::Impossible;
@@ -144,8 +154,8 @@ mod tests {
         for (few, many) in sums(&few).iter().zip(sums(&many)) {
             assert!((few - many).abs() < 2e-5, "{few} {many}");
         }
-        let best = apart.highest_sum(&[0.0; 40]);
-        let many = apart.least_squares_of_sum(&[0.0; 40], best.worth, &best);
+        let best = apart.highest_sum(&vec![None; 40]);
+        let many = apart.least_squares_of_sum(&vec![None; 40], best.worth, &best);
         let few = sharing.max_sum();
         assert!((few.level / best.worth - 1.0).abs() < 1e-7);
         for (few, many) in sums(&few).iter().zip(sums(&many)) {
@@ -159,9 +169,9 @@ mod tests {
         let rows = vec![Row { size: 1.0, worth: vec![4.0] }, Row { size: 1.0, worth: vec![1.0] }];
         let sharing = Sharing { places: vec![1.0], rows };
         assert!((sharing.max_sum().level - 4.0).abs() < 1e-6);
-        let floored = sharing.max_sum_above(&[0.0, 0.5]).expect("there is room");
+        let floored = sharing.max_sum_above(&[None, Some(vec![2.0])]).expect("there is room");
         assert!((floored.level - 2.5).abs() < 1e-6, "{floored:?}");
         assert!((floored.parts[1][0] - 0.5).abs() < 1e-5, "{floored:?}");
-        assert_eq!(sharing.max_sum_above(&[3.0, 0.5]), None);
+        assert_eq!(sharing.max_sum_above(&[Some(vec![1.2]), Some(vec![2.0])]), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Rows that are alike, taken together: all of a class are due the same, so that a programme over
 //! classes has the answer of the one over rows, at a cost that follows the number of classes.
 
-use super::{Division, GRAIN, Row, STEPS_MAX, Sharing};
+use super::{Division, Floor, GRAIN, Row, STEPS_MAX, Sharing};
 use crate::linear::{Answer, Linear, Status};
 use std::collections::BTreeMap;
 
@@ -87,11 +87,17 @@ impl Merged {
 
     /// Shares that raise the least worth as far as it goes, whichever a solver comes to.
     pub(super) fn highest_level(&self) -> Answer {
+        let (need, rise) = (vec![0.0; self.rows.len()], vec![1.0; self.rows.len()]);
+        self.interior(&need, Some(&rise)).unwrap_or_else(|| self.highest_level_plainly())
+    }
+
+    /// The same by a general solver.
+    pub(super) fn highest_level_plainly(&self) -> Answer {
         let level_at = self.rows.len() * self.places.len();
         let mut programme = self.programme(level_at + 1);
         programme.set_worth(level_at, 1.0);
         for (index, row) in self.rows.iter().enumerate() {
-            let mut terms = self.terms(index, row, -1.0);
+            let mut terms = self.terms(index, &row.worth, -1.0);
             terms.push((level_at, 1.0));
             programme.at_most(terms, 0.0);
         }
@@ -102,9 +108,12 @@ impl Merged {
     /// of squares over all rows. There is only one such answer. Where it cannot be found, what was
     /// found before.
     pub(super) fn least_squares(&self, floors: &[f64], before: &Answer) -> Division {
+        if let Some(unique) = self.interior(floors, None) {
+            return self.second(&unique, before);
+        }
         let mut second = self.programme(self.rows.len() * self.places.len());
         for (index, row) in self.rows.iter().enumerate() {
-            second.at_most(self.terms(index, row, -1.0), -floors[index]);
+            second.at_most(self.terms(index, &row.worth, -1.0), -floors[index]);
         }
         self.squared(second, before)
     }
@@ -112,18 +121,25 @@ impl Merged {
     /// The same of all shares that are worth so much in sum.
     pub(super) fn least_squares_of_sum(
         &self,
-        floors: &[f64],
+        floors: &[Floor],
         sum: f64,
         before: &Answer,
     ) -> Division {
         let mut second = self.programme(self.rows.len() * self.places.len());
-        for (index, row) in self.rows.iter().enumerate().filter(|(index, _)| floors[*index] > 0.0) {
-            second.at_most(self.terms(index, row, -1.0), -floors[index] * (1.0 - SLACK));
-        }
+        self.keep(floors, &mut second, 1.0 - SLACK);
         let rows = self.rows.iter().enumerate().zip(&self.counts);
-        let all = rows.flat_map(|((index, row), count)| self.terms(index, row, -count));
+        let all = rows.flat_map(|((index, row), count)| self.terms(index, &row.worth, -count));
         second.at_most(all.collect(), -sum * (1.0 - SLACK));
         self.squared(second, before)
+    }
+
+    /// Whoever has a floor gets at least that.
+    fn keep(&self, floors: &[Floor], programme: &mut Linear, least: f64) {
+        for (index, floor) in floors.iter().enumerate() {
+            if let Some(factors) = floor {
+                programme.at_most(self.terms(index, factors, -1.0), -least);
+            }
+        }
     }
 
     fn squared(&self, mut second: Linear, before: &Answer) -> Division {
@@ -133,7 +149,10 @@ impl Merged {
                 second.set_penalty(variable, *count);
             }
         }
-        let unique = second.maximise(STEPS_MAX);
+        self.second(&second.maximise(STEPS_MAX), before)
+    }
+
+    fn second(&self, unique: &Answer, before: &Answer) -> Division {
         let usable = unique.status != Status::Impossible;
         let steps = before.steps + unique.steps;
         let optimal = before.status == Status::Optimal && unique.status == Status::Optimal;
@@ -141,17 +160,15 @@ impl Merged {
         Division { level: before.worth, parts, is_optimal: optimal, steps }
     }
 
-    /// Raise the sum of all worths as far as it goes, each class worth no less than a floor.
-    pub(super) fn highest_sum(&self, floors: &[f64]) -> Answer {
+    /// Raise the sum of all worths as far as it goes, each class above its floor.
+    pub(super) fn highest_sum(&self, floors: &[Floor]) -> Answer {
         let mut programme = self.programme(self.rows.len() * self.places.len());
         for (index, row) in self.rows.iter().enumerate() {
-            for (variable, worth) in self.terms(index, row, self.counts[index]) {
+            for (variable, worth) in self.terms(index, &row.worth, self.counts[index]) {
                 programme.set_worth(variable, worth);
             }
-            if floors[index] > 0.0 {
-                programme.at_most(self.terms(index, row, -1.0), -floors[index]);
-            }
         }
+        self.keep(floors, &mut programme, 1.0);
         programme.maximise(STEPS_MAX)
     }
 
@@ -172,9 +189,9 @@ impl Merged {
         programme
     }
 
-    pub(super) fn terms(&self, index: usize, row: &Row, factor: f64) -> Vec<(usize, f64)> {
+    pub(super) fn terms(&self, index: usize, of: &[f64], factor: f64) -> Vec<(usize, f64)> {
         let columns = self.places.len();
-        let worth = row.worth.iter().enumerate();
+        let worth = of.iter().enumerate();
         worth.map(|(column, worth)| (index * columns + column, factor * worth)).collect()
     }
 
