@@ -32,6 +32,8 @@ pub struct RoundsCard {
 pub enum SharesCard {
     /// Every job its n-th part of every kind.
     Equal,
+    /// Every job the same part of the time, whatever its size.
+    EqualTime,
     /// First come, first served, on the best kind with room.
     BestKindFirst,
     /// Best by an objective.
@@ -52,7 +54,8 @@ impl Made for RoundsCard {
 
     fn build(&self) -> Box<dyn Policy> {
         let shares: Box<dyn Shares> = match self.shares {
-            SharesCard::Equal => Box::new(EqualShares),
+            SharesCard::Equal => Box::new(EqualShares::OfGpus),
+            SharesCard::EqualTime => Box::new(EqualShares::OfTime),
             SharesCard::BestKindFirst => Box::new(BestKindFirst),
             SharesCard::Best { objective, kinds } => {
                 Box::new(Optimal::new(objective, kinds, Box::new(Oracle)))
