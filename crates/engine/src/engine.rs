@@ -143,6 +143,7 @@ impl Engine {
             }
             Event::Reported { job, generation, report } => {
                 if self.is_current(job, generation) {
+                    self.keep_tempo(job, report);
                     self.tell(&Note::Reported { job, report });
                 }
             }
@@ -162,6 +163,16 @@ impl Engine {
                 self.tell(&Note::RoundOver { clock, offer, stalled });
             }
             Event::Tick => {}
+        }
+    }
+
+    /// A job that changed its batch counts and runs differently from now on.
+    fn keep_tempo(&mut self, job: JobId, report: heeler_model::Report) {
+        let heeler_model::Report::Regime { pace, work, .. } = report else { return };
+        let sound = |value: f64| value.is_finite() && value > 0.0;
+        if sound(pace) && sound(work) {
+            let known = self.state.jobs.get_mut(job).expect("a current job is known");
+            known.tempo = crate::state::Tempo { pace, work };
         }
     }
 

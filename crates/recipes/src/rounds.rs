@@ -52,6 +52,8 @@ fn prices<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, f64>, D
 pub enum SharesCard {
     /// Every job its n-th part of every kind.
     Equal,
+    /// Every job the same part of the time, whatever its size.
+    EqualTime,
     /// First come, first served, on the best kind with room.
     BestKindFirst,
     /// First come, first served, on the kind with the most room, whatever jobs make of it.
@@ -88,7 +90,8 @@ impl Made for RoundsCard {
 
     fn build(&self) -> Box<dyn Policy> {
         let shares: Box<dyn Shares> = match &self.shares {
-            SharesCard::Equal => Box::new(EqualShares),
+            SharesCard::Equal => Box::new(EqualShares::OfGpus),
+            SharesCard::EqualTime => Box::new(EqualShares::OfTime),
             SharesCard::BestKindFirst => Box::new(BestKindFirst::new(Kinds::Aware)),
             SharesCard::AnyKindFirst => Box::new(BestKindFirst::new(Kinds::Agnostic)),
             SharesCard::Best { objective, kinds, prices } => {
