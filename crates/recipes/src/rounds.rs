@@ -84,7 +84,10 @@ impl Made for RoundsCard {
                 matches!(objective, Objective::Makespan | Objective::FinishTime | Objective::Cost)
             }
             SharesCard::Matching { .. } => true,
-            SharesCard::Equal | SharesCard::BestKindFirst | SharesCard::AnyKindFirst => false,
+            SharesCard::Equal
+            | SharesCard::EqualTime
+            | SharesCard::BestKindFirst
+            | SharesCard::AnyKindFirst => false,
         }
     }
 
