@@ -40,6 +40,8 @@ pub fn all() -> &'static [BuiltIn] {
         "drf",
         "astraea",
         "gandiva-fair",
+        "themis",
+        "dorm",
         "elastic",
         "gavel",
         "gavel-fifo",

@@ -1,12 +1,14 @@
 //! Rounds in which every job is given a shape: how many GPUs of which kind, by how much it gets
 //! done there. What that is, is learnt from what running jobs report.
 
+mod dorm;
 mod learned;
 mod rounds;
 mod settle;
 mod shapes;
 mod sia;
 
+pub use dorm::Dorm;
 pub use learned::Learned;
 pub use rounds::{Allot, Candidate, ShapeRounds};
 pub use shapes::{Shape, Shapes};

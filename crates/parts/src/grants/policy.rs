@@ -80,6 +80,11 @@ impl Grants {
         ends || view.rules().rounds == RoundClock::World
     }
 
+    /// Whether anything may change when leases end.
+    fn ends_matter(&self, view: &View) -> bool {
+        view.waiting() > 0 || self.rule.moves(view)
+    }
+
     fn floor<'a>(&self, view: &View<'a>) -> Floor<'a> {
         let until = self.lease.map(|_| self.end_after(view.now()));
         let mut floor = Floor { asking: Vec::new(), keeping: Vec::new(), until };
@@ -197,13 +202,13 @@ impl Policy for Grants {
         match view.rules().rounds {
             RoundClock::World => self.books.round_over,
             RoundClock::Recipe => {
-                self.books.stirred || view.waiting() > 0 && self.books.next <= view.now()
+                self.books.stirred || self.ends_matter(view) && self.books.next <= view.now()
             }
         }
     }
 
     fn wake(&self, view: &View) -> Option<Time> {
-        let ends = view.waiting() > 0 && !self.books.terms.is_empty() && self.lease.is_some();
+        let ends = self.ends_matter(view) && !self.books.terms.is_empty() && self.lease.is_some();
         let recipe = view.rules().rounds == RoundClock::Recipe;
         (ends && recipe).then(|| self.books.next.max(view.now()))
     }
