@@ -52,6 +52,8 @@ fn prices<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, f64>, D
 pub enum SharesCard {
     /// Every job its n-th part of every kind.
     Equal,
+    /// Every job the same part of the time, whatever its size.
+    EqualTime,
     /// First come, first served, on the best kind with room.
     BestKindFirst,
     /// First come, first served, on the kind with the most room, whatever jobs make of it.
@@ -82,13 +84,17 @@ impl Made for RoundsCard {
                 matches!(objective, Objective::Makespan | Objective::FinishTime | Objective::Cost)
             }
             SharesCard::Matching { .. } => true,
-            SharesCard::Equal | SharesCard::BestKindFirst | SharesCard::AnyKindFirst => false,
+            SharesCard::Equal
+            | SharesCard::EqualTime
+            | SharesCard::BestKindFirst
+            | SharesCard::AnyKindFirst => false,
         }
     }
 
     fn build(&self) -> Box<dyn Policy> {
         let shares: Box<dyn Shares> = match &self.shares {
-            SharesCard::Equal => Box::new(EqualShares),
+            SharesCard::Equal => Box::new(EqualShares::OfGpus),
+            SharesCard::EqualTime => Box::new(EqualShares::OfTime),
             SharesCard::BestKindFirst => Box::new(BestKindFirst::new(Kinds::Aware)),
             SharesCard::AnyKindFirst => Box::new(BestKindFirst::new(Kinds::Agnostic)),
             SharesCard::Best { objective, kinds, prices } => {

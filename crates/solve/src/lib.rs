@@ -7,6 +7,7 @@ pub mod goodput;
 mod linear;
 mod partition;
 mod sharing;
+pub mod trade;
 
 pub use assignment::cheapest_assignment;
 pub use linear::{Answer, Linear, Status};

@@ -221,8 +221,7 @@ fn generated_gangs_are_met_within_five_percent() {
 }
 
 /// Gangs that are all there from the start: makespans of 166 h by makespan, 201 h with fair shares,
-/// 289 h by makespan not knowing the kinds. By makespan, mean completion times are not met: the
-/// smallest squares give nobody more than the makespan asks for, so that jobs end late together.
+/// 289 h by makespan not knowing the kinds.
 #[test]
 fn generated_gangs_from_the_start_are_met() {
     let trace = "gen_static_multi_100_s0.csv";

@@ -60,7 +60,7 @@ pub(crate) fn rate(job: &Job, kind: KindId, view: &View) -> f64 {
     }
     let speed = f64::from(view.fleet().cluster().kinds[kind.index()].speed.0) / 1000.0;
     let nominal = job.spec.nominal_pace * 1e6 * speed;
-    job.spec.rates().get(kind.index()).copied().unwrap_or(nominal)
+    job.spec.rates().get(kind.index()).copied().unwrap_or(nominal) * job.tempo.pace
 }
 
 /// Kinds by name, so that the order of a sum or of a choice does not hang on the cluster file.

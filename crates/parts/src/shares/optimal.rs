@@ -22,6 +22,8 @@ pub enum Objective {
     /// All jobs together, each compared with an equal part of every kind, get as much done as
     /// possible.
     Throughput,
+    /// All jobs together take as many steps as possible, whatever a step of each is.
+    Steps,
     /// Nobody ends much later than with an equal part of every kind for itself, as in Themis.
     FinishTime,
     /// As much as possible gets done for its price, and deadlines are kept where that can be.
@@ -105,7 +107,7 @@ impl Optimal {
             }
             Objective::Throughput | Objective::Cost | Objective::Nash => equal,
             Objective::Makespan => self.left(job, view),
-            Objective::FinishTime => 1.0,
+            Objective::Steps | Objective::FinishTime => 1.0,
         };
         let divide_by = divide_by.max(f64::MIN_POSITIVE);
         let worth = |(kind, rate): (usize, &f64)| match self.objective {
@@ -137,7 +139,7 @@ impl Optimal {
     fn divide(&self, sharing: &Sharing, jobs: &[&Job], view: &View) -> Division {
         match self.objective {
             Objective::MaxMin | Objective::Makespan => sharing.max_min(),
-            Objective::Throughput => sharing.max_sum(),
+            Objective::Throughput | Objective::Steps => sharing.max_sum(),
             Objective::FinishTime => {
                 let finishes = jobs.iter().map(|job| self.finish(job, view));
                 sharing.min_max_finish(&finishes.collect::<Vec<_>>())
@@ -173,7 +175,11 @@ impl Shares for Optimal {
         }
         let sharers = jobs.iter().zip(&able).filter(|(_, able)| **able).map(|(job, _)| *job);
         let division = self.divide(&sharing, &sharers.collect::<Vec<_>>(), view);
-        let mut parts = division.parts.into_iter();
+        let mut parts = division.parts;
+        if self.objective == Objective::Makespan {
+            fill_up(&mut parts, &sharing);
+        }
+        let mut parts = parts.into_iter();
         let nothing = vec![0.0; sharing.places.len()];
         able.iter()
             .map(|able| if *able { parts.next() } else { None })
@@ -189,7 +195,7 @@ impl Shares for Optimal {
         isolated.settle(jobs, |job| {
             let rates = self.rates(job, places.len(), view);
             let rate = isolated_rate(&rates, places, gpus(job), jobs.len());
-            (job.progress.done_at(view.now()), rate)
+            (self.left(job, view), rate)
         });
         self.isolated = isolated;
     }
@@ -236,4 +242,24 @@ fn by_tenants(sharing: &Sharing, jobs: &[&Job], within: Within, view: &View) -> 
     let owner_of = |job: &&Job| owners.binary_search(&job.spec.tenant).expect("it has this job");
     let of_jobs: Vec<usize> = jobs.iter().map(owner_of).collect();
     sharing.water_fill(&of_jobs, &weights, within)
+}
+
+/// What is left when all are done in time is shared out, too: on each kind, everybody has the same
+/// part of what it lacks to all the time.
+fn fill_up(parts: &mut [Vec<f64>], sharing: &Sharing) {
+    for (kind, places) in sharing.places.iter().enumerate() {
+        let used: f64 =
+            parts.iter().zip(&sharing.rows).map(|(part, row)| part[kind] * row.size).sum();
+        let lacks = |part: &[f64]| (1.0 - part.iter().sum::<f64>()).max(0.0);
+        let runs = |row: &Row| row.worth[kind] > 0.0;
+        let rows = parts.iter().zip(&sharing.rows).filter(|(_, row)| runs(row));
+        let wanted: f64 = rows.map(|(part, row)| lacks(part) * row.size).sum();
+        if wanted <= 0.0 {
+            continue;
+        }
+        let rate = ((places - used) / wanted).clamp(0.0, 1.0);
+        for (part, _) in parts.iter_mut().zip(&sharing.rows).filter(|(_, row)| runs(row)) {
+            part[kind] += rate * lacks(part);
+        }
+    }
 }

@@ -3,6 +3,7 @@
 
 mod allox;
 mod asha;
+mod astraea;
 mod backfill;
 mod blind;
 mod capacity;
@@ -10,7 +11,9 @@ mod chronus;
 mod clipper;
 mod elastic;
 mod fifo;
+mod filling;
 mod gandiva;
+mod gandiva_fair;
 mod gavel;
 mod gittins;
 mod hived;
