@@ -2,12 +2,16 @@
 //! done there. What that is, is learnt from what running jobs report.
 
 mod learned;
+mod room;
 mod rounds;
 mod settle;
 mod shapes;
 mod sia;
+mod speed;
 
 pub use learned::Learned;
+pub use room::Room;
 pub use rounds::{Allot, Candidate, ShapeRounds};
 pub use shapes::{Shape, Shapes};
 pub use sia::Sia;
+pub use speed::{left, speed};
