@@ -3,6 +3,7 @@
 
 use crate::cells::CellsCard;
 use crate::error::CardError;
+use crate::grants::GrantsCard;
 use crate::leases::LeasesCard;
 use crate::policy::PolicyCard;
 use crate::rounds::RoundsCard;
@@ -26,7 +27,7 @@ pub(crate) trait Made {
 }
 
 /// The tables of which a card has one.
-const TABLES: [&str; 6] = ["policy", "rounds", "leases", "slices", "cells", "shapes"];
+const TABLES: [&str; 7] = ["policy", "rounds", "leases", "slices", "cells", "shapes", "grants"];
 
 /// A recipe on a page.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -58,6 +59,9 @@ pub struct Card {
     /// What it is made of, if it gives every job so many GPUs of a kind, in rounds.
     #[serde(default)]
     pub shapes: Option<ShapesCard>,
+    /// What it is made of, if it grants GPUs for a lease to whoever is next.
+    #[serde(default)]
+    pub grants: Option<GrantsCard>,
     /// How it serves models.
     #[serde(default)]
     pub serve: ServeCard,
@@ -126,6 +130,7 @@ impl Card {
             self.slices.as_ref().map(|table| table as &dyn Made),
             self.cells.as_ref().map(|table| table as &dyn Made),
             self.shapes.as_ref().map(|table| table as &dyn Made),
+            self.grants.as_ref().map(|table| table as &dyn Made),
         ];
         let mut given = tables.into_iter().flatten();
         given.next().filter(|_| given.next().is_none())
