@@ -10,6 +10,7 @@ pub mod leases;
 pub mod order;
 pub mod packing;
 pub mod place;
+pub mod plans;
 pub mod predict;
 pub mod resize;
 pub mod serve;

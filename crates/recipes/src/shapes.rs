@@ -2,6 +2,7 @@
 //! done there.
 
 use crate::card::Made;
+use crate::plans::{AheadCard, GadgetCard, GenieCard, SmdCard, SpinCard};
 use crate::quantity::{Length, one_or_more, period, positive, up_to_one};
 use heeler_engine::Policy;
 use heeler_parts::goodput::{Allot, Dorm, ShapeRounds, Sia};
@@ -51,12 +52,27 @@ pub enum AllotCard {
         #[serde(deserialize_with = "up_to_one")]
         disturbed: f64,
     },
+    /// The cheapest that keeps each deadline, the most urgent job first.
+    Genie(GenieCard),
+    /// Planned and reserved when a job comes, at prices.
+    Ahead(AheadCard),
+    /// The best sum of utilities.
+    Smd(SmdCard),
+    /// Drawn by a linear programme over intervals.
+    Spin(SpinCard),
+    /// One step at a time to whom it is worth most.
+    Gadget(GadgetCard),
 }
 
 impl Made for ShapesCard {
     fn build(&self) -> Box<dyn Policy> {
-        let allot: Box<dyn Allot> = match self.allot {
-            AllotCard::Sia { power, penalty, scale_up, decimals, restart } => Box::new(Sia {
+        let allot: Box<dyn Allot> = match &self.allot {
+            AllotCard::Genie(card) => Box::new(card.build()),
+            AllotCard::Ahead(card) => Box::new(card.build()),
+            AllotCard::Smd(card) => Box::new(card.build()),
+            AllotCard::Spin(card) => Box::new(card.build()),
+            AllotCard::Gadget(card) => Box::new(card.build(self.round.0)),
+            &AllotCard::Sia { power, penalty, scale_up, decimals, restart } => Box::new(Sia {
                 power,
                 penalty,
                 scale_up,
@@ -69,7 +85,15 @@ impl Made for ShapesCard {
     }
 
     fn knows_the_truth(&self) -> bool {
-        false
+        let predict = match &self.allot {
+            AllotCard::Sia { .. } => return false,
+            AllotCard::Genie(card) => &card.predict,
+            AllotCard::Ahead(card) => &card.predict,
+            AllotCard::Smd(card) => &card.predict,
+            AllotCard::Spin(card) => &card.predict,
+            AllotCard::Gadget(card) => &card.predict,
+        };
+        predict.knows_the_truth()
     }
 
     fn words(&self) -> Option<Value> {

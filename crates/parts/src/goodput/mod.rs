@@ -3,13 +3,17 @@
 
 mod dorm;
 mod learned;
+mod room;
 mod rounds;
 mod settle;
 mod shapes;
 mod sia;
+mod speed;
 
 pub use dorm::Dorm;
 pub use learned::Learned;
+pub use room::Room;
 pub use rounds::{Allot, Candidate, ShapeRounds};
 pub use shapes::{Shape, Shapes};
 pub use sia::Sia;
+pub use speed::{left, speed};
