@@ -12,6 +12,7 @@ mod rounds;
 mod serve;
 mod shapes;
 mod slices;
+mod windows;
 
 pub use card::{Card, Claim, Differs, Knob};
 pub use cells::{CellsCard, CellsFit};
@@ -24,3 +25,4 @@ pub use rounds::{RoundsCard, SharesCard};
 pub use serve::{BatchingCard, ServeCard};
 pub use shapes::{AllotCard, ShapesCard};
 pub use slices::{SeatingCard, SlicesCard};
+pub use windows::WindowsCard;

@@ -45,6 +45,7 @@ pub fn all() -> &'static [BuiltIn] {
         "gandiva",
         "hived",
         "sia",
+        "shockwave",
     ];
     CARDS
 }

@@ -5,6 +5,7 @@ pub mod choose;
 pub mod goodput;
 mod linear;
 mod sharing;
+pub mod window;
 
 pub use linear::{Answer, Linear, Status};
 pub use sharing::{Division, Finish, Row, Sharing};

@@ -159,3 +159,14 @@ fn policies_with_solvers_are_near_and_in_the_authors_order() {
         same_order(&makespans);
     }
 }
+
+#[test]
+fn probe() {
+    let Some(data) = shared() else { return };
+    let text = std::env::var("PROBE").unwrap_or_default();
+    let knobs: Vec<(&str, &str)> = text.split_whitespace().filter_map(|w| w.split_once('=')).collect();
+    let whole = Figures::of(&WHOLE.run(&data, "shockwave", &knobs));
+    println!("120 {whole:?}");
+    let knobs = [&[("ahead", "12")], knobs.as_slice()].concat();
+    println!("24 {:?}", Figures::of(&SMALL.run(&data, "shockwave", &knobs)));
+}
