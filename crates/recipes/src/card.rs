@@ -27,8 +27,7 @@ pub(crate) trait Made {
 }
 
 /// The tables of which a card has one.
-const TABLES: [&str; 7] =
-    ["policy", "rounds", "leases", "slices", "cells", "shapes", "windows"];
+const TABLES: [&str; 7] = ["policy", "rounds", "leases", "slices", "cells", "shapes", "windows"];
 
 /// A recipe on a page.
 #[derive(Clone, Debug, Deserialize, Serialize)]

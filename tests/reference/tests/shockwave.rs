@@ -160,13 +160,26 @@ fn policies_with_solvers_are_near_and_in_the_authors_order() {
     }
 }
 
+/// The authors' results of Shockwave itself: 24 jobs planned twelve rounds ahead with a free solver,
+/// 120 jobs twenty rounds ahead with a commercial one.
 #[test]
-fn probe() {
+fn shockwave_ends_early_and_is_fair() {
     let Some(data) = shared() else { return };
-    let text = std::env::var("PROBE").unwrap_or_default();
-    let knobs: Vec<(&str, &str)> = text.split_whitespace().filter_map(|w| w.split_once('=')).collect();
-    let whole = Figures::of(&WHOLE.run(&data, "shockwave", &knobs));
-    println!("120 {whole:?}");
-    let knobs = [&[("ahead", "12")], knobs.as_slice()].concat();
-    println!("24 {:?}", Figures::of(&SMALL.run(&data, "shockwave", &knobs)));
+    let small = Figures::of(&SMALL.run(&data, "shockwave", &[("ahead", "12")]));
+    let there = Figures::there(&data, "sw_tacc24_shockwave");
+    println!("24 jobs: {small:?} here, {there:?} there");
+    assert!(small.makespan_s < there.makespan_s * 1.05 && small.mean_s < there.mean_s * 1.05);
+    assert!(small.unfair <= there.unfair);
+    let whole = Figures::of(&WHOLE.run(&data, "shockwave", &[]));
+    println!("120 jobs: {whole:?} here; 24197 s, 9958 s on average, 5 % unfair there");
+    assert!(whole.makespan_s < 24197.0 * 1.05 && whole.mean_s < 9958.0 * 1.05);
+    assert!(whole.unfair <= 0.05);
+    for (cut, ours) in [(SMALL, small), (WHOLE, whole)] {
+        for (policy, recipe, knobs) in POLICIES {
+            let knobs = [ROUNDS.as_slice(), knobs].concat();
+            let other = Figures::of(&cut.run(&data, recipe, &knobs));
+            assert!(ours.makespan_s < other.makespan_s * 1.01, "{policy}: {ours:?}, {other:?}");
+            assert!(ours.unfair < other.unfair, "{policy}: {ours:?}, {other:?}");
+        }
+    }
 }

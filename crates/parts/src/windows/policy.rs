@@ -132,8 +132,7 @@ impl Windows {
             let left_s = epochs.left_s(all, &epoch_s);
             known.left_s = left_s;
             if self.books.changed || known.fair.is_none() {
-                let end_s =
-                    job.submitted.secs_f64() + (epochs.past_s(&epoch_s) + left_s) / share;
+                let end_s = job.submitted.secs_f64() + (epochs.past_s(&epoch_s) + left_s) / share;
                 match &mut known.fair {
                     Some(fair) => fair.estimate(round, end_s),
                     None => known.fair = Some(FairEnd::first(round, end_s)),

@@ -17,6 +17,7 @@ mod las;
 mod priority;
 mod rounds;
 mod scene;
+mod shockwave;
 mod shortest;
 mod sia;
 mod tiresias;
