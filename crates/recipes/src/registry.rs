@@ -61,6 +61,7 @@ pub fn all() -> &'static [BuiltIn] {
         "gandiva",
         "hived",
         "sia",
+        "shockwave",
     ];
     CARDS
 }

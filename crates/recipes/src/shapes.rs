@@ -79,14 +79,14 @@ impl Made for ShapesCard {
                 decimals: decimals.min(9) as i32,
                 restart_s: restart.0.secs_f64(),
             }),
-            AllotCard::Dorm { unfairness, disturbed } => Box::new(Dorm { unfairness, disturbed }),
+            &AllotCard::Dorm { unfairness, disturbed } => Box::new(Dorm { unfairness, disturbed }),
         };
         Box::new(ShapeRounds::new(allot, self.round.0))
     }
 
     fn knows_the_truth(&self) -> bool {
         let predict = match &self.allot {
-            AllotCard::Sia { .. } => return false,
+            AllotCard::Sia { .. } | AllotCard::Dorm { .. } => return false,
             AllotCard::Genie(card) => &card.predict,
             AllotCard::Ahead(card) => &card.predict,
             AllotCard::Smd(card) => &card.predict,

@@ -10,8 +10,9 @@ mod linear;
 pub mod partition;
 mod sharing;
 pub mod trade;
+pub mod window;
 
 pub use assignment::cheapest_assignment;
-pub use linear::{Answer, Linear, Status};
 pub use groups::{group_of, in_groups};
+pub use linear::{Answer, Linear, Status};
 pub use sharing::{Division, Finish, Floor, Row, Sharing, Within};

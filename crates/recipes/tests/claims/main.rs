@@ -26,6 +26,7 @@ mod pop;
 mod priority;
 mod rounds;
 mod scene;
+mod shockwave;
 mod shortest;
 mod sia;
 mod smd;
