@@ -72,7 +72,10 @@ impl Grants {
 
     /// Whether a job that has GPUs may lose them now.
     fn is_over(&self, job: &Job, view: &View) -> bool {
-        if self.lease.is_none() || job.phase != Phase::Running {
+        // What is on a node that takes no new jobs is nobody else's loss.
+        let closed = |on: &Assignment| !view.fleet().are_up(&on.placement);
+        let alone = job.assignment.as_ref().is_some_and(closed);
+        if self.lease.is_none() || job.phase != Phase::Running || alone {
             return false;
         }
         let over = |term: &Term| term.until <= view.now();
