@@ -46,6 +46,8 @@ pub fn all() -> &'static [BuiltIn] {
         "gavel",
         "gavel-fifo",
         "gavel-isolated",
+        "allox",
+        "pop",
         "asha",
         "clipper",
         "mixed",

@@ -1,13 +1,17 @@
 //! Solvers, each behind a small function over its own vocabulary: nothing here knows jobs or
 //! clusters. Work is limited in steps, never in time, and every answer says whether it is optimal.
 
+mod assignment;
 pub mod auction;
 pub mod choose;
 pub mod goodput;
 mod linear;
-pub mod partition;
+mod partition;
 mod sharing;
+pub mod sizes;
 pub mod trade;
 
+pub use assignment::cheapest_assignment;
 pub use linear::{Answer, Linear, Status};
-pub use sharing::{Division, Finish, Row, Sharing};
+pub use partition::{group_of, in_groups};
+pub use sharing::{Division, Finish, Floor, Row, Sharing, Within};

@@ -1,6 +1,7 @@
 //! The claims of the cards: each `[[claim]]` of a recipe names a test here that shows it. Worked
 //! examples say in a comment how their numbers come about.
 
+mod allox;
 mod asha;
 mod astraea;
 mod backfill;
@@ -18,6 +19,7 @@ mod gavel;
 mod gittins;
 mod hived;
 mod las;
+mod pop;
 mod priority;
 mod rounds;
 mod scene;
