@@ -7,8 +7,8 @@ pub mod choose;
 pub mod goodput;
 mod groups;
 mod linear;
-pub mod partition;
 mod sharing;
+pub mod sizes;
 pub mod trade;
 pub mod window;
 

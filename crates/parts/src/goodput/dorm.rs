@@ -6,7 +6,7 @@ use super::rounds::{Allot, Candidate};
 use super::shapes::{Shape, Shapes};
 use heeler_engine::View;
 use heeler_model::{KindId, NodeId};
-use heeler_solve::partition::{Application, partition};
+use heeler_solve::sizes::{Application, partition};
 
 /// Tables of the programme have so many cells at most.
 const CELLS: u64 = 4_000_000;

@@ -1,7 +1,7 @@
 //! Partitions that are resized: much in use, nobody far from its part, few disturbed.
 
 use super::scene::{Row, Scene, job};
-use heeler_model::Time;
+use heeler_model::{Assignment, Time};
 
 /// An elastic job that runs on one to eight GPUs.
 fn elastic(name: &str, submit_s: u64) -> Row {
@@ -13,7 +13,7 @@ fn sizes(scene: &Scene, knobs: &[(&str, &str)], at_s: u64) -> Vec<u32> {
     let mut simulation = scene.simulation("dorm", knobs);
     simulation.run_until(Time::from_secs(at_s));
     let jobs = simulation.engine().state().jobs().iter();
-    jobs.map(|job| job.assignment.as_ref().map_or(0, |on| on.gpus())).collect()
+    jobs.map(|job| job.assignment.as_ref().map_or(0, Assignment::gpus)).collect()
 }
 
 #[test]
