@@ -87,11 +87,14 @@ fn as_asked(
     let demand = &job.spec.demand;
     let fleet = state.fleet();
     let nodes = &fleet.cluster().nodes;
+    // Nodes that are closed to new jobs let those that are there go on.
+    let stays = job.assignment.as_ref() == Some(to);
     let mut racks = BTreeSet::new();
     let mut seen = BTreeSet::new();
     for slice in to.placement.slices() {
         let node = nodes.get(slice.node.index()).ok_or(Fault::NoSuchGpu(job.id))?;
-        let there = fleet.is_up(slice.node) && slice.slots.without(node.slots()).is_empty();
+        let open = stays || fleet.is_up(slice.node);
+        let there = open && slice.slots.without(node.slots()).is_empty();
         if !there || !seen.insert(slice.node) {
             return Err(Fault::NoSuchGpu(job.id));
         }

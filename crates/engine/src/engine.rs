@@ -114,6 +114,11 @@ impl Engine {
         self.policy.observe(note, &View::new(&self.state, Detail::Reached));
     }
 
+    /// Time has passed, and nothing has happened.
+    pub fn pass(&mut self, at: Time) {
+        self.state.now = self.state.now.max(at);
+    }
+
     /// Take note of an event. Several events of one moment are observed one by one and decided on
     /// together.
     pub fn observe(&mut self, at: Time, event: Event) {

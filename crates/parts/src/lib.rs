@@ -5,6 +5,7 @@ pub mod allocate;
 pub mod cells;
 pub mod gate;
 pub mod goodput;
+pub mod grants;
 pub mod leases;
 pub mod order;
 pub mod packing;

@@ -399,7 +399,7 @@ fn with_studies() -> Vec<(String, String)> {
     gates.map(card).into()
 }
 
-/// Something that people do to a job after so many moments.
+/// Something that people do to a job or a node after so many moments.
 #[derive(Clone, Copy, Debug)]
 struct Meddling {
     after: u32,
@@ -408,12 +408,13 @@ struct Meddling {
 }
 
 fn meddling() -> impl Strategy<Value = Vec<Meddling>> {
-    let one = (0u32..60, 0u32..30, 0u8..6);
+    let one = (0u32..60, 0u32..30, 0u8..9);
     let one = one.prop_map(|(after, job, what)| Meddling { after, job, what });
     prop::collection::vec(one, 0..20)
 }
 
-/// People hold, release, cancel and reprioritise; in the end everybody is released.
+/// People hold, release and reprioritise jobs, and close nodes on which jobs run on; in the end
+/// everybody is released and all nodes are open.
 fn bears_meddling(
     recipe: &str,
     text: &str,
@@ -426,7 +427,15 @@ fn bears_meddling(
     loop {
         for act in acts.iter().filter(|act| act.after == moments) {
             let job = JobId(act.job);
-            if !simulation.engine().state().jobs().knows(job) {
+            let nodes = simulation.engine().state().fleet().cluster().nodes.len() as u32;
+            let node = NodeId(act.job % nodes);
+            // Nodes that break by themselves come back when nobody expects it.
+            match act.what {
+                6 | 7 if !setting.breaks => simulation.tell(Event::NodeDown { node }),
+                8 if !setting.breaks => simulation.tell(Event::NodeUp { node }),
+                _ => {}
+            }
+            if act.what > 5 || !simulation.engine().state().jobs().knows(job) {
                 continue;
             }
             simulation.tell(match act.what {
@@ -451,6 +460,10 @@ fn bears_meddling(
             let jobs = simulation.engine().state().jobs().iter();
             let held: Vec<JobId> = jobs.filter(|job| held(job)).map(|job| job.id).collect();
             held.into_iter().for_each(|job| simulation.tell(Event::Released { job }));
+            let nodes = simulation.engine().state().fleet().cluster().nodes.len() as u32;
+            for node in (0..nodes).map(NodeId).filter(|_| !setting.breaks) {
+                simulation.tell(Event::NodeUp { node });
+            }
         }
     }
     let state = simulation.engine().state();
@@ -562,7 +575,7 @@ proptest! {
     })]
 
     #[test]
-    fn people_may_hold_release_and_reprioritise(
+    fn people_may_hold_jobs_and_close_nodes(
         setting in setting(),
         jobs in prop::collection::vec(made(), 1..30),
         acts in meddling(),

@@ -3,6 +3,7 @@
 mod act;
 pub mod cluster;
 mod continued;
+mod entitled;
 mod fork;
 mod letting;
 mod loans;
@@ -25,6 +26,7 @@ mod watch;
 pub mod workload;
 pub mod world;
 
+pub use entitled::{TenantShare, gini};
 pub use letting::Before;
 pub use loans::Loan;
 pub use record::{Outcome, Record, Records};

@@ -1,6 +1,7 @@
 //! The simulator: a thin loop that feeds the engine with what happens in a modelled world, in
 //! virtual time. Idle time costs nothing; a job costs a handful of events.
 
+use crate::entitled::TenantShare;
 use crate::letting::Letting;
 use crate::loans::{Ledger, Loan};
 use crate::names::JobNames;
@@ -261,6 +262,7 @@ impl Simulation {
         let state = self.engine.state();
         self.watch.counts(state.waiting(), state.running());
         self.ledger.note(state.tenants());
+        self.watch.entitled.note(state.tenants());
         self.count_idle();
     }
 
@@ -319,6 +321,11 @@ impl Simulation {
     /// What the cluster looked like over time.
     pub fn timeline(&self) -> &Timeline {
         self.watch.timeline()
+    }
+
+    /// What tenants had beside what they were entitled to.
+    pub fn shares(&self) -> Vec<TenantShare> {
+        self.watch.entitled.shares(&self.cluster)
     }
 
     /// GPU time that tenants with a quota lent and borrowed.

@@ -1,11 +1,16 @@
 //! Solvers, each behind a small function over its own vocabulary: nothing here knows jobs or
 //! clusters. Work is limited in steps, never in time, and every answer says whether it is optimal.
 
+mod assignment;
 pub mod choose;
 pub mod goodput;
 mod linear;
+mod partition;
 mod sharing;
+pub mod trade;
 pub mod window;
 
+pub use assignment::cheapest_assignment;
 pub use linear::{Answer, Linear, Status};
-pub use sharing::{Division, Finish, Row, Sharing};
+pub use partition::{group_of, in_groups};
+pub use sharing::{Division, Finish, Floor, Row, Sharing, Within};

@@ -143,6 +143,12 @@ impl Fleet {
         self.nodes[node.index()].up
     }
 
+    /// Whether all nodes of a placement are up. A job may go on where nothing new may start, but
+    /// only as it is.
+    pub fn are_up(&self, placement: &Placement) -> bool {
+        placement.slices().iter().all(|slice| self.is_up(slice.node))
+    }
+
     /// The kind of a node's GPUs.
     pub fn kind_of(&self, node: NodeId) -> KindId {
         self.cluster.nodes[node.index()].kind

@@ -24,9 +24,9 @@ impl<'a> Walk<'a> {
                 Some(index) => self.plan.run[index].assignment.clone(),
                 None => job.assignment.clone().expect("a running job is placed"),
             };
-            let leased = job.is_leased(self.now());
+            let fixed = job.is_leased(self.now()) || !self.draft.are_up(&on.placement);
             let free = self.draft.free_of(job.spec.demand.kinds);
-            let mut size = resize.grow(job, on.gpus(), free, self.view).filter(|_| !leased);
+            let mut size = resize.grow(job, on.gpus(), free, self.view).filter(|_| !fixed);
             while let Some(gpus) = size.filter(|gpus| *gpus > on.gpus()) {
                 let more = i64::from(gpus - on.gpus()) * i64::from(on.share.0);
                 let door = self.door.as_mut().map(|door| door.ask(job, more as u64).is_ok());

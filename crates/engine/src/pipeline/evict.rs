@@ -262,6 +262,7 @@ impl<'a> Walk<'a> {
         let new = match from {
             From::Behind(_) => None,
             From::OverQuota => None,
+            From::Large if !self.draft.are_up(&old) => return None,
             From::Large => {
                 let resize = self.pipe.parts.resize.as_ref()?;
                 let size = resize.shrink(job, old.gpus(), self.view)?;

@@ -100,7 +100,8 @@ impl Pipeline {
     /// it before; it belongs nowhere.
     fn seat(&mut self, id: JobId, view: &View) {
         let Some(job) = view.jobs().get(id) else { return };
-        if job.phase == Phase::Blocked {
+        // One that is being saved sits nowhere until that is done, whatever its order says of it.
+        if !job.is_placed() && job.phase != Phase::Waiting {
             return;
         }
         let line = self.parts.order.line(job, view);

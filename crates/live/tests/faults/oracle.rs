@@ -18,8 +18,9 @@ pub(crate) fn admin() -> Who {
 pub(crate) struct Oracle {
     /// Every record that is safe, the first first.
     pub(crate) records: Vec<Vec<u8>>,
-    /// The record that was being written when everything stopped.
-    pub(crate) doubt: Option<Vec<u8>>,
+    /// What was being written when everything stopped, or when writing failed so that nobody knows:
+    /// one of these may be there.
+    pub(crate) doubt: Vec<Vec<u8>>,
     /// Jobs that somebody was told are handed in, by their key.
     promised: BTreeMap<String, (u32, u32)>,
     /// How jobs ended, as soon as that was seen.

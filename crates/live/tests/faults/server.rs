@@ -168,6 +168,10 @@ impl Server {
         answers.extend(asked.into_iter().zip(done));
         self.dies(Point::AfterAnswers)?;
         let decision = self.live.decide(at);
+        if let Some(fault) = &decision.fault {
+            // What is needed to see why, since the oracle ends it.
+            eprintln!("{fault}, by `{}`, after {record:?}", self.live.recipe().name);
+        }
         oracle.count(self.journal.next_number() - 1, &record, &decision, self.live.now());
         self.wake = decision.wake;
         self.dies(Point::AfterDecide)?;
@@ -191,15 +195,15 @@ impl Server {
         }
         let stored = self.journal.append(&bytes).and_then(|_| self.journal.sync());
         if self.disk.stopped() {
-            oracle.doubt = Some(bytes);
+            oracle.doubt.push(bytes);
             return Err(Died);
         }
         match &stored {
             Ok(()) => {
                 oracle.records.push(bytes);
-                oracle.doubt = None;
+                oracle.doubt.clear();
             }
-            Err(JournalError::Unsure { .. }) => oracle.doubt = Some(bytes),
+            Err(JournalError::Unsure { .. }) => oracle.doubt.push(bytes),
             Err(_) => {}
         }
         Ok(stored)
@@ -246,7 +250,7 @@ fn begin(
     journal.append(&bytes).expect("short");
     let stored = journal.sync();
     if disk.stopped() || stored.is_err() {
-        oracle.doubt = Some(bytes);
+        oracle.doubt.push(bytes);
         return Err(Died);
     }
     oracle.records.push(bytes);
@@ -261,14 +265,15 @@ fn survived(snapshot: &Option<(u64, Vec<u8>)>, records: &[(u64, Vec<u8>)], oracl
     let upto = snapshot.as_ref().map_or(0, |(upto, _)| *upto) as usize;
     let held = upto + records.len();
     if held == oracle.records.len() + 1 {
-        let more = oracle.doubt.take().expect("a record that nobody wrote");
-        oracle.records.push(more);
+        let (_, more) = records.last().expect("it is newer than any snapshot");
+        assert!(oracle.doubt.contains(more), "a record that nobody wrote");
+        oracle.records.push(more.clone());
     }
     assert_eq!(held, oracle.records.len(), "records are gone");
     for (number, bytes) in records {
         assert!(*bytes == oracle.records[*number as usize - 1], "record {number} is another");
     }
-    oracle.doubt = None;
+    oracle.doubt.clear();
 }
 
 /// The state after these records.

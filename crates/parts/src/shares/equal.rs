@@ -2,9 +2,8 @@
 //! were divided, and so the yardstick of fairness (Gavel's `isolated`). Or every job the same part
 //! of the time, however many GPUs it has then (Shockwave's evaluation calls that Gandiva_fair).
 
-use super::{Shares, kinds_by_name};
+use super::{Shares, gpus, kinds_by_name};
 use heeler_engine::{Job, View};
-use heeler_model::KindSet;
 
 /// What everybody has the same of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,18 +16,17 @@ pub enum EqualShares {
 }
 
 impl Shares for EqualShares {
-    fn shares(&self, jobs: &[&Job], view: &View) -> Vec<Vec<f64>> {
+    fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Vec<Vec<f64>> {
         let kinds = kinds_by_name(view);
         let row = |job: &&Job| {
             let gpus = match self {
-                EqualShares::OfGpus => f64::from(job.spec.demand.asked().max(1)),
+                EqualShares::OfGpus => gpus(job),
                 EqualShares::OfTime => 1.0,
             };
             let mut row = vec![0.0; kinds.len()];
             let mut sum = 0.0;
             for kind in &kinds {
-                let there = f64::from(view.fleet().up_of(KindSet::only(*kind)));
-                row[kind.index()] = there / jobs.len() as f64 / gpus;
+                row[kind.index()] = places[kind.index()] / jobs.len() as f64 / gpus;
                 sum += row[kind.index()];
             }
             // Nobody can run more than all the time.

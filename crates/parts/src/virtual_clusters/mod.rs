@@ -328,9 +328,12 @@ impl Policy for VirtualClusters {
 
     fn restore(&mut self, saved: &Value, view: &View) -> Result<(), String> {
         self.order.restore(&saved["order"])?;
-        self.follow(view);
-        if let Some(known) = self.known.as_mut().filter(|_| !saved["cells"].is_null()) {
-            known.cells.restore(&saved["cells"])?;
+        // Whoever was told nothing yet has not looked at the cluster either.
+        if !saved["cells"].is_null() {
+            self.follow(view);
+            if let Some(known) = &mut self.known {
+                known.cells.restore(&saved["cells"])?;
+            }
         }
         let ids: Vec<JobId> = view.jobs().iter().map(|job| job.id).collect();
         for id in ids {

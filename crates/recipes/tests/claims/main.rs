@@ -1,7 +1,9 @@
 //! The claims of the cards: each `[[claim]]` of a recipe names a test here that shows it. Worked
 //! examples say in a comment how their numbers come about.
 
+mod allox;
 mod asha;
+mod astraea;
 mod backfill;
 mod blind;
 mod capacity;
@@ -9,11 +11,14 @@ mod chronus;
 mod clipper;
 mod elastic;
 mod fifo;
+mod filling;
 mod gandiva;
+mod gandiva_fair;
 mod gavel;
 mod gittins;
 mod hived;
 mod las;
+mod pop;
 mod priority;
 mod rounds;
 mod scene;

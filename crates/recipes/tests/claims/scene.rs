@@ -81,6 +81,13 @@ impl Row {
         self
     }
 
+    /// It needs so many CPU cores and so much memory, MB, beside each GPU.
+    pub(crate) fn beside(mut self, cpus: u32, memory_mb: u32) -> Row {
+        self.job.spec.demand.cpu_milli = cpus * 1000;
+        self.job.spec.demand.memory_mb = memory_mb;
+        self
+    }
+
     /// One tensor dominates it.
     pub(crate) fn skewed(mut self) -> Row {
         self.job.spec.skewed = true;
