@@ -5,8 +5,8 @@ use super::scene::{Row, Scene, job};
 /// Alone on one GPU, the short job (3600) before the long one (7200): ends at 3600 and 10,800. With
 /// a GPU of another kind beside it, `long` takes 7200 on the first and 8640 on the second, `short`
 /// 3600 and 14,400. Both on the first: 3600 + 10,800 = 14,400. `long` on the second, though it is
-/// slower there: 3600 + 8640 = 12,240, the least of all. (With `fill-idle` it would move to the first
-/// as soon as that is idle.)
+/// slower there: 3600 + 8640 = 12,240, the least of all. (With `fill-idle` it would move to the
+/// first as soon as that is idle.)
 #[test]
 fn allox_matches_jobs_with_the_lines_that_cost_least() {
     let table = || {
