@@ -145,7 +145,10 @@ mod tests {
         ) {
             let apps: Vec<Application> = made
                 .iter()
-                .map(|(sizes, has, fair)| app(&sizes.iter().copied().collect::<Vec<_>>(), *has, *fair))
+                .map(|(sizes, has, fair)| {
+                    let sizes: Vec<u32> = sizes.iter().copied().collect();
+                    app(&sizes, *has, *fair)
+                })
                 .collect();
             let mut best: Option<u32> = None;
             let mut any = false;
