@@ -168,7 +168,11 @@ mod tests {
 
         /// Whatever the first bidder says, what it keeps is worth most to it if it says the truth.
         #[test]
-        fn truth_pays(bids in bidders(), lies in prop::collection::vec(0.01f64..10.0, 4), there in 0u32..12) {
+        fn truth_pays(
+            bids in bidders(),
+            lies in prop::collection::vec(0.01f64..10.0, 4),
+            there in 0u32..12,
+        ) {
             let keeps = |said: &[Vec<Bid>]| {
                 let won = auction(said, there, 1_000_000).won[0];
                 won.keeps * bids[0][won.bid].worth

@@ -117,7 +117,7 @@ mod tests {
         let apps = [old(), old(), app(&[0, 1, 2, 4, 8], None, 8.0 / 3.0)];
         let found = |disturbed| partition(&apps, 8, 100.0, disturbed, 10_000).unwrap().sizes;
         assert_eq!(found(0), [4, 4, 0]);
-        assert_eq!(found(1), [2, 4, 2], "all machines are used, and the loss is least");
+        assert_eq!(found(1), [4, 2, 2], "all are used; of equals, the first keeps what it has");
     }
 
     /// One could use everything; a tight limit on unfairness leaves machines idle instead.
@@ -145,7 +145,10 @@ mod tests {
         ) {
             let apps: Vec<Application> = made
                 .iter()
-                .map(|(sizes, has, fair)| app(&sizes.iter().copied().collect::<Vec<_>>(), *has, *fair))
+                .map(|(sizes, has, fair)| {
+                    let sizes: Vec<u32> = sizes.iter().copied().collect();
+                    app(&sizes, *has, *fair)
+                })
                 .collect();
             let mut best: Option<u32> = None;
             let mut any = false;

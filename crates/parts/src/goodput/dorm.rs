@@ -180,8 +180,8 @@ impl Allot for Dorm {
 mod tests {
     use super::*;
 
-    /// Ghodsi et al.'s example: of 9 CPUs and 18 GB, three tasks of 1 CPU and 4 GB and two of 3 CPUs
-    /// and 1 GB.
+    /// Ghodsi et al.'s example: of 9 CPUs and 18 GB, three tasks of 1 CPU and 4 GB and two of 3
+    /// CPUs and 1 GB.
     #[test]
     fn fair_parts_are_those_of_dominant_resources() {
         let parts = [[0.0, 1.0 / 9.0, 4.0 / 18.0], [0.0, 3.0 / 9.0, 1.0 / 18.0]];

@@ -4,8 +4,8 @@
 //! left goes to anybody at random.
 //!
 //! An app is a tenant with all its unfinished jobs, or a study, or a job. Its ratio rho is the time
-//! from its first submission to its end, were it to keep what it has, over the time it would take on
-//! the n-th part of the cluster for itself, where n is the number of apps. A bid is worth 1/rho.
+//! from its first submission to its end, with so many GPUs from now on, over the time it would take
+//! on the n-th part of the cluster for itself, where n is the number of apps. A bid is worth 1/rho.
 
 use super::{Among, Floor, Offer, Party, Rule, Turns};
 use heeler_engine::{Job, Note, Predict, View};

@@ -1,5 +1,5 @@
-//! Round robin: everybody has a turn before anybody has another. Whose turn was longest ago is next,
-//! and of several jobs the one that has waited longest.
+//! Round robin: everybody has a turn before anybody has another. Whose turn was longest ago is
+//! next, and of several jobs the one that has waited longest.
 
 use super::ranked::{Ranked, longest_waiting};
 use super::{Among, Floor, Party, Rule, Turns};

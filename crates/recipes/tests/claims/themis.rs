@@ -59,9 +59,9 @@ fn themis_of_one_app_is_fifo() {
     assert_eq!(scene.run("themis", &[]).ends(), scene.run("fifo", &[]).ends());
 }
 
-/// Two GPUs. `old` has waited for an hour when the lease of `first` ends, and is far behind what it
-/// would have had for itself; `new` has just come. With everybody else kept out of the auction, `old`
-/// gets what it wants.
+/// Two GPUs. `old` has waited for most of the twenty minutes when the lease of `first` ends, and is
+/// far behind what it would have had for itself; `new` has just come. With everybody else kept out
+/// of the auction, `old` gets what it wants.
 #[test]
 fn themis_serves_the_worst_off() {
     let rows = [
