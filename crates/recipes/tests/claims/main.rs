@@ -9,6 +9,7 @@ mod blind;
 mod capacity;
 mod chronus;
 mod clipper;
+mod cloud_price;
 mod elastic;
 mod fifo;
 mod filling;
