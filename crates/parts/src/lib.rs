@@ -18,3 +18,4 @@ pub mod shares;
 pub mod slices;
 pub mod tune;
 pub mod virtual_clusters;
+pub mod windows;

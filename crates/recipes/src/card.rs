@@ -10,6 +10,7 @@ use crate::rounds::RoundsCard;
 use crate::serve::ServeCard;
 use crate::shapes::ShapesCard;
 use crate::slices::SlicesCard;
+use crate::windows::WindowsCard;
 use heeler_engine::Policy;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -27,7 +28,8 @@ pub(crate) trait Made {
 }
 
 /// The tables of which a card has one.
-const TABLES: [&str; 7] = ["policy", "rounds", "leases", "slices", "cells", "shapes", "grants"];
+const TABLES: [&str; 8] =
+    ["policy", "rounds", "leases", "slices", "cells", "shapes", "grants", "windows"];
 
 /// A recipe on a page.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -62,6 +64,9 @@ pub struct Card {
     /// What it is made of, if it grants GPUs for a lease to whoever is next.
     #[serde(default)]
     pub grants: Option<GrantsCard>,
+    /// What it is made of, if it plans a window of rounds ahead.
+    #[serde(default)]
+    pub windows: Option<WindowsCard>,
     /// How it serves models.
     #[serde(default)]
     pub serve: ServeCard,
@@ -131,6 +136,7 @@ impl Card {
             self.cells.as_ref().map(|table| table as &dyn Made),
             self.shapes.as_ref().map(|table| table as &dyn Made),
             self.grants.as_ref().map(|table| table as &dyn Made),
+            self.windows.as_ref().map(|table| table as &dyn Made),
         ];
         let mut given = tables.into_iter().flatten();
         given.next().filter(|_| given.next().is_none())

@@ -1,10 +1,12 @@
 //! Cards of recipes that grant GPUs for a lease to whoever a rule puts next.
 
 use crate::card::Made;
-use crate::quantity::Lease;
+use crate::policy::PredictCard;
+use crate::quantity::{Lease, up_to_one};
 use heeler_engine::Policy;
 use heeler_parts::grants::{
-    Among, Behind, Draw, Filling, Grants, LongTerm, Lottery, Resources, Rotation, Rule, Tickets,
+    Among, Auctioneer, Behind, Draw, Filling, Grants, LongTerm, Lottery, Resources, Rotation, Rule,
+    Tickets,
 };
 use serde::{Deserialize, Serialize};
 use toml::Value;
@@ -49,6 +51,17 @@ pub enum RuleCard {
     },
     /// Whose GPU time so far is the smallest part of what it was entitled to.
     LongTerm,
+    /// Those who will end latest, compared with a part of the cluster for themselves, bid.
+    Auction {
+        /// Who bids: an app is a tenant, a study or a job.
+        #[serde(default)]
+        apps: Among,
+        /// All but this part of the apps, the worst off, take part.
+        #[serde(deserialize_with = "up_to_one")]
+        fairness: f64,
+        /// Who says how long jobs run.
+        predict: PredictCard,
+    },
     /// Who has had least of its share of a kind of GPU.
     Tickets {
         /// How the next is found.
@@ -62,12 +75,22 @@ pub enum RuleCard {
 
 impl Made for GrantsCard {
     fn knows_the_truth(&self) -> bool {
-        false
+        match &self.rule {
+            RuleCard::Auction { predict, .. } => predict.knows_the_truth(),
+            RuleCard::Least { .. }
+            | RuleCard::Rotation { .. }
+            | RuleCard::Lottery { .. }
+            | RuleCard::LongTerm
+            | RuleCard::Tickets { .. } => false,
+        }
     }
 
     fn build(&self) -> Box<dyn Policy> {
         let rule: Box<dyn Rule> = match self.rule {
             RuleCard::Least { among, of } => Box::new(Filling { among, resources: of }),
+            RuleCard::Auction { apps, fairness, ref predict } => {
+                Box::new(Auctioneer::new(apps, fairness, predict.build()))
+            }
             RuleCard::Rotation { among } => Box::new(Rotation::new(among)),
             RuleCard::Lottery { among } => Box::new(Lottery { among }),
             RuleCard::LongTerm => Box::new(LongTerm::default()),

@@ -14,6 +14,7 @@ mod rounds;
 mod serve;
 mod shapes;
 mod slices;
+mod windows;
 
 pub use card::{Card, Claim, Differs, Knob};
 pub use cells::{CellsCard, CellsFit};
@@ -30,3 +31,4 @@ pub use rounds::{RoundsCard, SharesCard};
 pub use serve::{BatchingCard, ServeCard};
 pub use shapes::{AllotCard, ShapesCard};
 pub use slices::{SeatingCard, SlicesCard};
+pub use windows::WindowsCard;

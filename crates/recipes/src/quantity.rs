@@ -71,6 +71,13 @@ pub(crate) fn part<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> 
     if number > 0.0 && number <= 1.0 { Ok(number) } else { Err(wrong()) }
 }
 
+/// A part: from 0 to 1.
+pub(crate) fn up_to_one<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let number = f64::deserialize(from)?;
+    let wrong = || Error::custom(format!("expected a part from 0 to 1, found {number}"));
+    if (0.0..=1.0).contains(&number) { Ok(number) } else { Err(wrong()) }
+}
+
 /// A number from 0 to 1000.
 pub(crate) fn amount<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let number = f64::deserialize(from)?;

@@ -40,6 +40,8 @@ pub fn all() -> &'static [BuiltIn] {
         "drf",
         "astraea",
         "gandiva-fair",
+        "themis",
+        "dorm",
         "elastic",
         "gavel",
         "gavel-fifo",
@@ -60,6 +62,7 @@ pub fn all() -> &'static [BuiltIn] {
         "gandiva",
         "hived",
         "sia",
+        "shockwave",
     ];
     CARDS
 }

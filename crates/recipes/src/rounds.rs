@@ -1,9 +1,9 @@
 //! Cards of recipes that share out time in rounds.
 
 use crate::card::Made;
+use crate::policy::PredictCard;
 use crate::quantity::{Length, one_or_more, part, period};
 use heeler_engine::Policy;
-use heeler_parts::predict::Oracle;
 use heeler_parts::shares::{
     BestKindFirst, EqualShares, InParts, Kinds, Matching, Objective, Optimal, RoundTarget, Shares,
 };
@@ -29,10 +29,17 @@ pub struct RoundsCard {
     /// In how many groups of jobs shares are found, each by itself.
     #[serde(default = "whole", deserialize_with = "one_or_more")]
     pub parts: u32,
+    /// Who says how much work jobs are, where that matters.
+    #[serde(default = "oracle")]
+    pub predict: PredictCard,
 }
 
 fn whole() -> u32 {
     1
+}
+
+fn oracle() -> PredictCard {
+    PredictCard::Oracle
 }
 
 /// Prices above zero.
@@ -79,7 +86,7 @@ pub enum SharesCard {
 
 impl Made for RoundsCard {
     fn knows_the_truth(&self) -> bool {
-        match self.shares {
+        let looks_ahead = match self.shares {
             SharesCard::Best { objective, .. } => {
                 matches!(objective, Objective::Makespan | Objective::FinishTime | Objective::Cost)
             }
@@ -88,7 +95,8 @@ impl Made for RoundsCard {
             | SharesCard::EqualTime
             | SharesCard::BestKindFirst
             | SharesCard::AnyKindFirst => false,
-        }
+        };
+        looks_ahead && self.predict.knows_the_truth()
     }
 
     fn build(&self) -> Box<dyn Policy> {
@@ -98,10 +106,10 @@ impl Made for RoundsCard {
             SharesCard::BestKindFirst => Box::new(BestKindFirst::new(Kinds::Aware)),
             SharesCard::AnyKindFirst => Box::new(BestKindFirst::new(Kinds::Agnostic)),
             SharesCard::Best { objective, kinds, prices } => {
-                let best = Optimal::new(*objective, *kinds, Box::new(Oracle));
+                let best = Optimal::new(*objective, *kinds, self.predict.build());
                 Box::new(best.priced(prices.clone()))
             }
-            SharesCard::Matching { alpha } => Box::new(Matching::new(*alpha, Box::new(Oracle))),
+            SharesCard::Matching { alpha } => Box::new(Matching::new(*alpha, self.predict.build())),
         };
         let shares =
             if self.parts > 1 { Box::new(InParts::new(shares, self.parts)) } else { shares };

@@ -3,9 +3,9 @@
 
 use crate::card::Made;
 use crate::plans::{AheadCard, CloudPriceCard, GadgetCard, GenieCard, SmdCard, SpinCard};
-use crate::quantity::{Length, one_or_more, period, positive};
+use crate::quantity::{Length, one_or_more, period, positive, up_to_one};
 use heeler_engine::Policy;
-use heeler_parts::goodput::{Allot, ShapeRounds, Sia};
+use heeler_parts::goodput::{Allot, Dorm, ShapeRounds, Sia};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use toml::Value;
@@ -43,6 +43,15 @@ pub enum AllotCard {
         /// What starting again costs a job that does not say.
         restart: Length,
     },
+    /// As much as possible in use, nobody far from its fair part, few disturbed.
+    Dorm {
+        /// The most that shares may be away from fair ones, as a part of the most they could.
+        #[serde(deserialize_with = "up_to_one")]
+        unfairness: f64,
+        /// The part of running jobs that may be disturbed in a round.
+        #[serde(deserialize_with = "up_to_one")]
+        disturbed: f64,
+    },
     /// The cheapest that keeps each deadline, the most urgent job first.
     Genie(GenieCard),
     /// Planned and reserved when a job comes, at prices.
@@ -73,13 +82,14 @@ impl Made for ShapesCard {
                 decimals: decimals.min(9) as i32,
                 restart_s: restart.0.secs_f64(),
             }),
+            &AllotCard::Dorm { unfairness, disturbed } => Box::new(Dorm { unfairness, disturbed }),
         };
         Box::new(ShapeRounds::new(allot, self.round.0))
     }
 
     fn knows_the_truth(&self) -> bool {
         let predict = match &self.allot {
-            AllotCard::Sia { .. } => return false,
+            AllotCard::Sia { .. } | AllotCard::Dorm { .. } => return false,
             AllotCard::Genie(card) => &card.predict,
             AllotCard::CloudPrice(card) => &card.predict,
             AllotCard::Ahead(card) => &card.predict,

@@ -2,12 +2,13 @@
 //! which of many best answers a solver takes, so that they can only be met nearly.
 
 use flate2::read::GzDecoder;
-use heeler_reference::{Case, shared};
+use heeler_reference::{Case, Within, shared, shows};
 use heeler_sim::metrics::Summary;
 use heeler_sim::workload::Options;
-use heeler_solve::{Row, Sharing};
+use heeler_solve::{Row, Sharing, in_groups};
 use serde_json::Value;
 use std::fs::File;
+use std::time::Instant;
 
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
@@ -57,7 +58,74 @@ fn the_optima_of_all_problems_are_met() {
             assert!(off < 1e-6, "{} {name}: {ours} here, {theirs} there", problem["name"]);
         }
     }
-    println!("{} problems, four optima each, within 1e-6", problems.len());
+    let seen = problems.len() as f64;
+    shows(
+        "gavel",
+        "lp_instances",
+        "problems whose four optima are met to 1e-6",
+        (seen, 8.0),
+        Within::Equal,
+    );
+}
+
+/// What comes out, and how long it took at best.
+fn quickest<T>(of: impl Fn() -> T) -> (T, f64) {
+    let mut best_s = f64::INFINITY;
+    let mut timed = || {
+        let start = Instant::now();
+        let value = of();
+        best_s = best_s.min(start.elapsed().as_secs_f64());
+        value
+    };
+    for _ in 0..9 {
+        timed();
+    }
+    let value = timed();
+    (value, best_s)
+}
+
+/// POP: in four groups, what jobs get done on average is within three percent of the whole, where
+/// there are enough of them.
+#[test]
+fn four_groups_lose_less_than_three_percent_on_average() {
+    let Some(data) = shared() else { return };
+    let path = data.join("gavel/reference/lp_instances.json.gz");
+    let file = File::open(path).expect("the problems");
+    let problems: Value = serde_json::from_reader(GzDecoder::new(file)).expect("JSON");
+    let mut losses = Vec::new();
+    for problem in problems.as_array().expect("a list") {
+        let weighed = |job: &Value| number(&job["gpus"]) / number(&job["weight"]);
+        let whole = sharing(problem, |job, equal, rate| weighed(job) * rate / equal);
+        if whole.rows.len() < 64 {
+            continue;
+        }
+        let mean = |parts: &[Vec<f64>]| {
+            let rows = whole.rows.iter().zip(parts);
+            let worth = |(row, parts): (&Row, &Vec<f64>)| -> f64 {
+                row.worth.iter().zip(parts).map(|(worth, part)| worth * part).sum()
+            };
+            rows.map(worth).sum::<f64>() / whole.rows.len() as f64
+        };
+        let (division, whole_s) = quickest(|| whole.max_min());
+        let together = mean(&division.parts);
+        let numbers: Vec<u64> = (0..whole.rows.len() as u64).collect();
+        let in_parts = || {
+            in_groups(&numbers, 47, 4, |group, part| {
+                let places = whole.places.iter().map(|places| places * part).collect();
+                let rows = group.iter().map(|row| whole.rows[*row].clone()).collect();
+                Sharing { places, rows }.max_min().parts
+            })
+        };
+        let (parts, parts_s) = quickest(in_parts);
+        let loss = 1.0 - mean(&parts) / together;
+        let jobs = whole.rows.len();
+        println!("{jobs} jobs: {:.2} % less, {:.1} times as fast", loss * 100.0, whole_s / parts_s);
+        losses.push(loss * 100.0);
+    }
+    assert!(!losses.is_empty(), "no problem is large enough");
+    let worst = losses.into_iter().fold(f64::MIN, f64::max);
+    let figure = "mean throughput lost in four groups, at worst (%)";
+    shows("pop", "lp_instances", figure, (worst, 3.0), Within::NotMore);
 }
 
 /// The mean completion time and the makespan, in hours.
@@ -78,9 +146,10 @@ const AGNOSTIC: (&str, &str) = ("kinds", "agnostic");
 const FINISH_TIME: (&str, &str) = ("objective", "finish-time");
 const MAKESPAN: (&str, &str) = ("objective", "makespan");
 
-fn near(what: &str, here: f64, there: f64) {
-    println!("{what}: {here:.2} h here, {there:.2} h there");
-    assert!((here / there - 1.0).abs() < 0.05, "{what}: {here} here, {there} there");
+/// Hours of a run: the published run is named, and what of it.
+fn near(run: &str, what: &str, here: f64, there: f64) {
+    let figure = if what.contains("makespan") { what.into() } else { format!("{what}, mean JCT") };
+    shows("gavel", run, &format!("{figure} (h)"), (here, there), Within::Part(0.05));
 }
 
 /// Mean completion times of the continuous trace: 3.82 h knowing the kinds, 5.20 h not.
@@ -89,10 +158,10 @@ fn the_continuous_trace_is_met_within_five_percent() {
     let trace = "physical_max_min_fairness.csv";
     let Some((aware, aware_makespan)) = run(trace, &[], "gavel-perf") else { return };
     let (agnostic, makespan) = run(trace, &[AGNOSTIC], "gavel").expect("the data is there");
-    near("aware", aware, 3.824);
-    near("aware, makespan", aware_makespan, 17.11);
-    near("agnostic", agnostic, 5.196);
-    near("agnostic, makespan", makespan, 19.70);
+    near("phys_las", "aware", aware, 3.824);
+    near("phys_las", "aware, makespan", aware_makespan, 17.11);
+    near("phys_las", "agnostic", agnostic, 5.196);
+    near("phys_las", "agnostic, makespan", makespan, 19.70);
     assert!(aware < agnostic, "in the authors' order");
 }
 
@@ -101,14 +170,14 @@ fn the_continuous_trace_is_met_within_five_percent() {
 fn the_static_trace_is_met_within_five_percent() {
     let trace = "physical_minimize_makespan.csv";
     let Some((mean, makespan)) = run(trace, &[MAKESPAN], "gavel-perf") else { return };
-    near("aware", mean, 17.05);
-    near("aware, makespan", makespan, 17.405);
+    near("phys_mk", "objective of least time", mean, 17.05);
+    near("phys_mk", "objective of least time, makespan", makespan, 17.405);
     let (mean, agnostic) = run(trace, &[MAKESPAN, AGNOSTIC], "gavel").expect("the data is there");
-    near("agnostic", mean, 19.21);
-    near("agnostic, makespan", agnostic, 20.71);
+    near("phys_mk", "objective of least time, agnostic", mean, 19.21);
+    near("phys_mk", "objective of least time, agnostic, makespan", agnostic, 20.71);
     let (mean, fair) = run(trace, &[], "gavel-perf").expect("the data is there");
-    near("fair shares", mean, 9.26);
-    near("fair shares, makespan", fair, 18.64);
+    near("phys_mk", "fair shares", mean, 9.26);
+    near("phys_mk", "fair shares, makespan", fair, 18.64);
     assert!(makespan < fair && fair < agnostic, "in the authors' order");
 }
 
@@ -118,16 +187,16 @@ fn the_static_trace_is_met_within_five_percent() {
 fn finish_time_fairness_is_met_within_five_percent() {
     let trace = "physical_max_min_fairness.csv";
     let Some((mean, makespan)) = run(trace, &[FINISH_TIME], "gavel-perf") else { return };
-    near("continuous", mean, 3.936);
-    near("continuous, makespan", makespan, 17.176);
+    near("finish-time fairness", "continuous", mean, 3.936);
+    near("finish-time fairness", "continuous, makespan", makespan, 17.176);
     let (trace, cluster) = ("gen_cont_single_300_lam2400_s0.csv", "v100=12,p100=12,k80=12");
     let aware = run_on(cluster, trace, &[FINISH_TIME], "gavel-perf").expect("the data is there");
-    near("generated", aware.0, 14.37);
-    near("generated, makespan", aware.1, 310.15);
+    near("finish-time fairness", "generated", aware.0, 14.37);
+    near("finish-time fairness", "generated, makespan", aware.1, 310.15);
     let knobs = [FINISH_TIME, AGNOSTIC];
     let agnostic = run_on(cluster, trace, &knobs, "gavel").expect("the data is there");
-    near("generated, agnostic", agnostic.0, 19.67);
-    near("generated, agnostic, makespan", agnostic.1, 388.9);
+    near("finish-time fairness", "generated, agnostic", agnostic.0, 19.67);
+    near("finish-time fairness", "generated, agnostic, makespan", agnostic.1, 388.9);
     assert!(aware.0 < agnostic.0, "in the authors' order");
 }
 
@@ -153,14 +222,16 @@ const GENERATED: &str = "v100=12,p100=12,k80=12";
 fn generated_jobs_of_one_gpu_are_met_within_five_percent() {
     let trace = "gen_cont_single_300_lam2400_s0.csv";
     let Some(aware) = run_on(GENERATED, trace, &[], "gavel-perf") else { return };
-    near("aware", aware.0, 14.095);
-    near("aware, makespan", aware.1, 311.33);
+    near("cs", "aware", aware.0, 14.095);
+    near("cs", "aware, makespan", aware.1, 311.33);
     let agnostic = run_on(GENERATED, trace, &[AGNOSTIC], "gavel").expect("the data is there");
-    near("agnostic", agnostic.0, 19.733);
-    near("agnostic, makespan", agnostic.1, 389.8);
+    near("cs", "agnostic", agnostic.0, 19.733);
+    near("cs", "agnostic, makespan", agnostic.1, 389.8);
     let early = run_on(GENERATED, trace, &[MAKESPAN], "gavel-perf").expect("the data is there");
-    near("by makespan", early.0, 16.148);
-    near("by makespan, makespan", early.1, 306.76);
+    // Better: what is left over is shared out, so that more jobs are done early.
+    let figure = "objective of least time, mean JCT (h)";
+    shows("gavel", "cs", figure, (early.0, 16.148), Within::NotMore);
+    near("cs", "objective of least time, makespan", early.1, 306.76);
     assert!(aware.0 < early.0 && early.0 < agnostic.0, "in the authors' order");
     assert!(early.1 < aware.1 && aware.1 < agnostic.1, "in the authors' order");
     assert!(agnostic.0 / aware.0 > 1.3, "{}", agnostic.0 / aware.0);
@@ -171,9 +242,9 @@ fn generated_jobs_of_one_gpu_are_met_within_five_percent() {
 fn generated_gangs_are_met_within_five_percent() {
     let trace = "gen_cont_multi_300_lam4800_s0.csv";
     let Some(aware) = window(trace, &[], "gavel-perf") else { return };
-    near("aware", aware, 11.318);
+    near("cm", "aware", aware, 11.318);
     let agnostic = window(trace, &[AGNOSTIC], "gavel").expect("the data is there");
-    near("agnostic", agnostic, 15.480);
+    near("cm", "agnostic", agnostic, 15.480);
     assert!(agnostic / aware > 1.3, "{}", agnostic / aware);
 }
 
@@ -186,10 +257,12 @@ fn generated_gangs_from_the_start_are_met() {
     let fair = run_on(GENERATED, trace, &[], "gavel-perf").expect("the data is there");
     let knobs = [MAKESPAN, AGNOSTIC];
     let agnostic = run_on(GENERATED, trace, &knobs, "gavel").expect("the data is there");
-    println!("by makespan {early:?}; fair {fair:?}; agnostic {agnostic:?}");
-    near("by makespan, makespan", early.1, 165.93);
-    near("fair", fair.0, 27.728);
-    near("fair, makespan", fair.1, 201.05);
-    near("agnostic, makespan", agnostic.1, 288.94);
+    // Who is done early beside the gangs that hold everybody up hangs on who is given what is left
+    // over: mean completion times are not met.
+    println!("mean completion time by makespan: {:.1} h here, 45.4 h there", early.0);
+    near("sm", "objective of least time, makespan", early.1, 165.93);
+    near("sm", "fair", fair.0, 27.728);
+    near("sm", "fair, makespan", fair.1, 201.05);
+    near("sm", "objective of least time, agnostic, makespan", agnostic.1, 288.94);
     assert!(early.1 < fair.1 && fair.1 < agnostic.1, "in the authors' order");
 }

@@ -159,3 +159,27 @@ fn policies_with_solvers_are_near_and_in_the_authors_order() {
         same_order(&makespans);
     }
 }
+
+/// The authors' results of Shockwave itself: 24 jobs planned twelve rounds ahead with a free solver,
+/// 120 jobs twenty rounds ahead with a commercial one.
+#[test]
+fn shockwave_ends_early_and_is_fair() {
+    let Some(data) = shared() else { return };
+    let small = Figures::of(&SMALL.run(&data, "shockwave", &[("ahead", "12")]));
+    let there = Figures::there(&data, "sw_tacc24_shockwave");
+    println!("24 jobs: {small:?} here, {there:?} there");
+    assert!(small.makespan_s < there.makespan_s * 1.05 && small.mean_s < there.mean_s * 1.05);
+    assert!(small.unfair <= there.unfair);
+    let whole = Figures::of(&WHOLE.run(&data, "shockwave", &[]));
+    println!("120 jobs: {whole:?} here; 24197 s, 9958 s on average, 5 % unfair there");
+    assert!(whole.makespan_s < 24197.0 * 1.05 && whole.mean_s < 9958.0 * 1.05);
+    assert!(whole.unfair <= 0.05);
+    for (cut, ours) in [(SMALL, small), (WHOLE, whole)] {
+        for (policy, recipe, knobs) in POLICIES {
+            let knobs = [ROUNDS.as_slice(), knobs].concat();
+            let other = Figures::of(&cut.run(&data, recipe, &knobs));
+            assert!(ours.makespan_s < other.makespan_s * 1.01, "{policy}: {ours:?}, {other:?}");
+            assert!(ours.unfair < other.unfair, "{policy}: {ours:?}, {other:?}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Rounds in which every job is given a shape: how many GPUs of which kind, by how much it gets
 //! done there. What that is, is learnt from what running jobs report.
 
+mod dorm;
 mod learned;
 mod room;
 mod rounds;
@@ -9,6 +10,7 @@ mod shapes;
 mod sia;
 mod speed;
 
+pub use dorm::Dorm;
 pub use learned::Learned;
 pub use room::Room;
 pub use rounds::{Allot, Candidate, ShapeRounds};

@@ -64,9 +64,32 @@ pub(super) fn lay<'a>(
         }
     }
     drop(draft);
-    let runs = settled(&picked, floor, view)
-        .unwrap_or_else(|| picked.into_iter().map(|p| (p.job, p.placement)).collect());
-    Laid { runs, refused }
+    let Some((runs, draft)) = settled(&picked, floor, view) else {
+        let runs = picked.into_iter().map(|pick| (pick.job, pick.placement)).collect();
+        return Laid { runs, refused };
+    };
+    let mut laid = Laid { runs, refused };
+    if behind == Behind::Passes {
+        laid.fill(draft, used, view);
+    }
+    laid
+}
+
+impl Laid {
+    /// What lies together now may do for somebody for whom it did not before.
+    fn fill(&mut self, mut draft: Draft, mut used: Used, view: &View) {
+        for id in self.refused.keys().copied().collect::<Vec<_>>() {
+            let job = view.state().job(id);
+            let kinds = job.spec.demand.kinds;
+            let placed = used.within(job, view).and_then(|()| place(job, kinds, &draft, view));
+            if let Ok(placement) = placed {
+                draft.claim(&placement, Grip::from(&job.spec.demand));
+                used.take(job, view);
+                self.refused.remove(&id);
+                self.runs.insert(id, placement);
+            }
+        }
+    }
 }
 
 /// What is free once everybody whose lease is over has given way.
@@ -106,7 +129,7 @@ fn settled<'a>(
     picked: &[Picked],
     floor: &Floor<'a>,
     view: &View<'a>,
-) -> Option<BTreeMap<JobId, Placement>> {
+) -> Option<(BTreeMap<JobId, Placement>, Draft<'a>)> {
     let mut draft = cleared(floor, view);
     let mut runs = BTreeMap::new();
     let mut others = Vec::new();
@@ -127,7 +150,7 @@ fn settled<'a>(
         draft.claim(&placement, Grip::from(&job.spec.demand));
         runs.insert(id, placement);
     }
-    Some(runs)
+    Some((runs, draft))
 }
 
 /// What tenants use, against their limits.

@@ -3,6 +3,7 @@
 //! for all of them.
 
 mod among;
+mod auctioneer;
 mod desk;
 mod filling;
 mod long_term;
@@ -13,6 +14,7 @@ mod rotation;
 mod stride;
 
 pub use among::{Among, Party};
+pub use auctioneer::Auctioneer;
 pub use filling::{Filling, Resources};
 pub use long_term::LongTerm;
 pub use lottery::Lottery;
@@ -59,6 +61,11 @@ pub trait Turns {
 pub trait Rule: Send {
     /// Begin a plan.
     fn open<'a>(&'a self, floor: &Floor<'a>, view: &View<'a>) -> Box<dyn Turns + 'a>;
+
+    /// Whether it may want to move jobs when leases end, though nobody waits.
+    fn moves(&self, _view: &View) -> bool {
+        false
+    }
 
     /// Learn.
     fn observe(&mut self, _note: &Note, _view: &View) {}

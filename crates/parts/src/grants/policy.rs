@@ -72,12 +72,20 @@ impl Grants {
 
     /// Whether a job that has GPUs may lose them now.
     fn is_over(&self, job: &Job, view: &View) -> bool {
-        if self.lease.is_none() || job.phase != Phase::Running {
+        // What is on a node that takes no new jobs is nobody else's loss.
+        let closed = |on: &Assignment| !view.fleet().are_up(&on.placement);
+        let alone = job.assignment.as_ref().is_some_and(closed);
+        if self.lease.is_none() || job.phase != Phase::Running || alone {
             return false;
         }
         let over = |term: &Term| term.until <= view.now();
         let ends = self.books.terms.get(&job.id).is_none_or(over);
         ends || view.rules().rounds == RoundClock::World
+    }
+
+    /// Whether anything may change when leases end.
+    fn ends_matter(&self, view: &View) -> bool {
+        view.waiting() > 0 || self.rule.moves(view)
     }
 
     fn floor<'a>(&self, view: &View<'a>) -> Floor<'a> {
@@ -197,13 +205,13 @@ impl Policy for Grants {
         match view.rules().rounds {
             RoundClock::World => self.books.round_over,
             RoundClock::Recipe => {
-                self.books.stirred || view.waiting() > 0 && self.books.next <= view.now()
+                self.books.stirred || self.ends_matter(view) && self.books.next <= view.now()
             }
         }
     }
 
     fn wake(&self, view: &View) -> Option<Time> {
-        let ends = view.waiting() > 0 && !self.books.terms.is_empty() && self.lease.is_some();
+        let ends = self.ends_matter(view) && !self.books.terms.is_empty() && self.lease.is_some();
         let recipe = view.rules().rounds == RoundClock::Recipe;
         (ends && recipe).then(|| self.books.next.max(view.now()))
     }

@@ -292,6 +292,11 @@ impl Rule for Tickets {
         })
     }
 
+    /// To kinds of GPU on which they are due more.
+    fn moves(&self, view: &View) -> bool {
+        view.fleet().cluster().kinds.len() > 1
+    }
+
     fn observe(&mut self, note: &Note, view: &View) {
         match note {
             Note::Joined(id) | Note::Placed(id) => {

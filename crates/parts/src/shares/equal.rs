@@ -1,6 +1,6 @@
 //! Equal shares: every job its n-th part of every kind of GPU. What a job would have if the cluster
 //! were divided, and so the yardstick of fairness (Gavel's `isolated`). Or every job the same part
-//! of the time, however many GPUs it has meanwhile (what Shockwave's evaluation calls Gandiva_fair).
+//! of the time, however many GPUs it has then (Shockwave's evaluation calls that Gandiva_fair).
 
 use super::{Shares, gpus, kinds_by_name};
 use heeler_engine::{Job, View};

@@ -1,5 +1,5 @@
-//! Shares of a large cluster, found in parts: jobs are dealt into groups, each group shares its part
-//! of every kind of GPU, and the rows are put together (POP, Narayanan et al., SOSP 2021).
+//! Shares of a large cluster, found in parts: jobs are dealt into groups, each group shares its
+//! part of every kind of GPU, and the rows are put together (POP, Narayanan et al., SOSP 2021).
 
 use super::Shares;
 use heeler_engine::{Job, View};

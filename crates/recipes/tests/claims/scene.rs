@@ -55,6 +55,16 @@ impl Row {
         self
     }
 
+    /// How long it runs, seconds.
+    pub(crate) fn length_s(&self) -> f64 {
+        self.job.duration().secs_f64()
+    }
+
+    /// GPU time it needs, seconds.
+    pub(crate) fn gpu_s(&self) -> f64 {
+        self.length_s() * f64::from(self.job.spec.demand.asked())
+    }
+
     /// It belongs to a tenant.
     pub(crate) fn of(self, tenant: &'static str) -> Row {
         Row { tenant, ..self }

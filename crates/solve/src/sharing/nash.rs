@@ -5,7 +5,7 @@ use super::{Division, STEPS_MAX, Sharing};
 use crate::linear::{Answer, Status};
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::SupportedConeT::{ExponentialConeT, NonnegativeConeT};
-use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus};
+use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 
 impl Sharing {
     /// Raise the sum of the logarithms of all worths, the product of them, as far as it goes; then
@@ -67,17 +67,29 @@ impl Merged {
         for (class, count) in self.counts.iter().enumerate() {
             cost[shares + class] = -count / all;
         }
+        self.logs(&cost, &matrix, &bounds, &cones)
+    }
+
+    fn logs(
+        &self,
+        cost: &[f64],
+        matrix: &CscMatrix<f64>,
+        bounds: &[f64],
+        cones: &[SupportedConeT<f64>],
+    ) -> Answer {
         let settings =
             DefaultSettings { verbose: false, max_iter: STEPS_MAX, ..DefaultSettings::default() };
-        let nothing = CscMatrix::zeros((variables, variables));
-        let solver = DefaultSolver::new(&nothing, &cost, &matrix, &bounds, &cones, settings);
+        let nothing = CscMatrix::zeros((cost.len(), cost.len()));
+        let solver = DefaultSolver::new(&nothing, cost, matrix, bounds, cones, settings);
         let mut solver = solver.expect("the matrices are made to fit");
         solver.solve();
         let status = match solver.solution.status {
             SolverStatus::Solved => Status::Optimal,
             _ => Status::Stopped,
         };
+        let shares = self.rows.len() * self.places.len();
         let values: Vec<f64> = solver.solution.x[..shares].iter().map(|x| x.max(0.0)).collect();
+        let all: f64 = self.counts.iter().sum();
         let logs = self.worths(&values).into_iter().zip(&self.counts);
         let worth = logs.map(|(worth, count)| worth.ln() * count / all).sum();
         let steps = solver.solution.iterations;

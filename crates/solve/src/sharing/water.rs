@@ -1,6 +1,6 @@
 //! Water-filling over owners: what is due to an owner is shared by its rows, and whoever cannot get
-//! more is settled while the others go on rising (Gavel, §4.3). Who is settled is told by prices: at
-//! the optimum, a row has one exactly if it holds the level down.
+//! more is settled while the others go on rising, as in Gavel (Narayanan et al., OSDI 2020). Who is
+//! settled is told by prices: at the optimum, a row has one exactly if it holds the level down.
 
 use super::merged::{Merged, SLACK};
 use super::{Division, STEPS_MAX, Sharing};
