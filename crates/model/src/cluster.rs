@@ -3,6 +3,7 @@
 use crate::ids::{KindId, NodeId, RackId, TenantId};
 use crate::placement::{Placement, Slice, Slots};
 use crate::quantity::Milli;
+use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
 /// A kind of GPU.
@@ -14,6 +15,42 @@ pub struct Kind {
     pub memory_mb: u32,
     /// Its speed where no measured table says more: thousandths of the reference kind's.
     pub speed: Milli,
+    /// What an hour of one GPU costs, from when on, in order of time; nothing before the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<Price>,
+}
+
+/// What an hour of a GPU costs from a time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Price {
+    /// From when on.
+    pub from: Time,
+    /// Millionths of whatever money is counted in.
+    pub micro: u64,
+}
+
+impl Kind {
+    /// What an hour of a GPU costs at a time.
+    pub fn price_at(&self, at: Time) -> f64 {
+        let known = self.prices.iter().rev().find(|price| price.from <= at);
+        known.map_or(0.0, |price| price.micro as f64 / 1e6)
+    }
+
+    /// What a GPU costs from one time to another.
+    pub fn cost(&self, from: Time, until: Time) -> f64 {
+        let mut sum = 0.0;
+        for (at, price) in self.prices.iter().enumerate() {
+            let end = self.prices.get(at + 1).map_or(until, |next| next.from.min(until));
+            let span = end.since(price.from.max(from));
+            sum += span.secs_f64() / 3600.0 * price.micro as f64 / 1e6;
+        }
+        sum
+    }
+
+    /// When its price changes next after a time.
+    pub fn next_price(&self, after: Time) -> Option<Time> {
+        self.prices.iter().map(|price| price.from).find(|from| *from > after)
+    }
 }
 
 /// A node. All its GPUs are of one kind.
@@ -106,7 +143,7 @@ impl Cluster {
     pub fn kind_named(&mut self, name: &str) -> KindId {
         let index = self.kinds.iter().position(|kind| kind.name == name).unwrap_or_else(|| {
             let speed = Milli::WHOLE;
-            self.kinds.push(Kind { name: name.into(), memory_mb: 0, speed });
+            self.kinds.push(Kind { name: name.into(), memory_mb: 0, speed, prices: Vec::new() });
             self.kinds.len() - 1
         });
         KindId(index as u8)
@@ -163,6 +200,20 @@ mod tests {
         assert_eq!(cluster.nodes[0].linked_with(5), Slots(0b1111_0000));
         cluster.nodes[0].link_group = 0;
         assert_eq!(cluster.nodes[0].linked_with(5), Slots(0xff));
+    }
+
+    #[test]
+    fn prices_change_with_time() {
+        let mut cluster = Cluster::uniform(1, 1);
+        let price = |hours: u64, micro| Price { from: Time::from_secs(hours * 3600), micro };
+        cluster.kinds[0].prices = vec![price(1, 2_000_000), price(3, 500_000)];
+        let kind = &cluster.kinds[0];
+        let hour = |hours: u64| Time::from_secs(hours * 3600);
+        assert_eq!([0, 1, 2, 3, 9].map(|at| kind.price_at(hour(at))), [0.0, 2.0, 2.0, 0.5, 0.5]);
+        assert_eq!(kind.cost(hour(0), hour(5)), 2.0 * 2.0 + 2.0 * 0.5);
+        assert_eq!(kind.cost(hour(2), hour(4)), 2.0 + 0.5);
+        assert_eq!(kind.cost(hour(2), hour(2)), 0.0);
+        assert_eq!(kind.next_price(hour(1)), Some(hour(3)));
     }
 
     #[test]

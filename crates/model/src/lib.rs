@@ -16,7 +16,7 @@ mod render;
 mod report;
 mod time;
 
-pub use cluster::{Cluster, Kind, Node, Tenant};
+pub use cluster::{Cluster, Kind, Node, Price, Tenant};
 pub use demand::{Demand, Reach, Sizes, Step};
 pub use event::{Event, Exit};
 pub use ids::{Generation, JobId, KindId, ModelId, NodeId, RackId, ServiceId, StudyId, TenantId};

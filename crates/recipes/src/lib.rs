@@ -22,7 +22,9 @@ pub use error::CardError;
 pub use gates::{AshaCard, GateCard};
 pub use grants::{GrantsCard, RuleCard};
 pub use leases::{AdmitCard, LeasesCard};
-pub use plans::{AheadCard, GadgetCard, GenieCard, SmdCard, SpinCard, UrgentCard, UtilityCard};
+pub use plans::{
+    AheadCard, CloudPriceCard, GadgetCard, GenieCard, SmdCard, SpinCard, UrgentCard, UtilityCard,
+};
 pub use policy::{OrderCard, PlaceCard, PolicyCard};
 pub use registry::{BuiltIn, all, find};
 pub use rounds::{RoundsCard, SharesCard};

@@ -3,7 +3,9 @@
 use crate::policy::PredictCard;
 use crate::quantity::{Length, amount, one_or_more, part, period, positive};
 use heeler_model::Span;
-use heeler_parts::plans::{Ahead, Gadget, Genie, Reckoning, Smd, Spin, Urgent, Utility};
+use heeler_parts::plans::{
+    Ahead, CloudPrice, Gadget, Genie, Reckoning, Smd, Spin, Urgent, Utility,
+};
 use serde::{Deserialize, Serialize};
 
 /// What a job is worth, by how long it takes.
@@ -129,6 +131,25 @@ reckoning_card! {
         /// How bent utility is.
         #[serde(deserialize_with = "amount")]
         bend: f64,
+    }
+}
+
+reckoning_card! {
+    /// The cheapest kinds at present prices.
+    CloudPriceCard {
+        /// What a waiting job takes rather than wait, in times of the cheapest it could have.
+        #[serde(deserialize_with = "positive")]
+        patience: f64,
+        /// By what part moving must make a job cheaper.
+        #[serde(deserialize_with = "amount")]
+        saving: f64,
+    }
+}
+
+impl CloudPriceCard {
+    pub(crate) fn build(&self) -> CloudPrice {
+        let (patience, saving) = (self.patience.max(1.0), self.saving);
+        CloudPrice { patience, saving, reckoning: self.reckoning() }
     }
 }
 

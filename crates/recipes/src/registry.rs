@@ -58,6 +58,7 @@ pub fn all() -> &'static [BuiltIn] {
         "smd",
         "spin",
         "gadget",
+        "cloud-price",
         "gandiva",
         "hived",
         "sia",

@@ -2,7 +2,7 @@
 //! done there.
 
 use crate::card::Made;
-use crate::plans::{AheadCard, GadgetCard, GenieCard, SmdCard, SpinCard};
+use crate::plans::{AheadCard, CloudPriceCard, GadgetCard, GenieCard, SmdCard, SpinCard};
 use crate::quantity::{Length, one_or_more, period, positive, up_to_one};
 use heeler_engine::Policy;
 use heeler_parts::goodput::{Allot, Dorm, ShapeRounds, Sia};
@@ -62,12 +62,15 @@ pub enum AllotCard {
     Spin(SpinCard),
     /// One step at a time to whom it is worth most.
     Gadget(GadgetCard),
+    /// The cheapest at present prices.
+    CloudPrice(CloudPriceCard),
 }
 
 impl Made for ShapesCard {
     fn build(&self) -> Box<dyn Policy> {
         let allot: Box<dyn Allot> = match &self.allot {
             AllotCard::Genie(card) => Box::new(card.build()),
+            AllotCard::CloudPrice(card) => Box::new(card.build()),
             AllotCard::Ahead(card) => Box::new(card.build()),
             AllotCard::Smd(card) => Box::new(card.build()),
             AllotCard::Spin(card) => Box::new(card.build()),
@@ -88,6 +91,7 @@ impl Made for ShapesCard {
         let predict = match &self.allot {
             AllotCard::Sia { .. } | AllotCard::Dorm { .. } => return false,
             AllotCard::Genie(card) => &card.predict,
+            AllotCard::CloudPrice(card) => &card.predict,
             AllotCard::Ahead(card) => &card.predict,
             AllotCard::Smd(card) => &card.predict,
             AllotCard::Spin(card) => &card.predict,

@@ -1,6 +1,7 @@
 //! The simulator: virtual time, a modelled world, workloads, metrics and reports.
 
 mod act;
+mod bill;
 pub mod cluster;
 mod continued;
 mod entitled;

@@ -328,6 +328,12 @@ impl Simulation {
         self.watch.entitled.shares(&self.cluster)
     }
 
+    /// What the GPUs that jobs held have cost, if any kind has a price.
+    pub fn cost(&self) -> Option<f64> {
+        let priced = self.cluster.kinds.iter().any(|kind| !kind.prices.is_empty());
+        priced.then(|| self.watch.cost(self.now))
+    }
+
     /// GPU time that tenants with a quota lent and borrowed.
     pub fn loans(&self) -> Vec<Loan> {
         self.ledger.loans(&self.cluster)

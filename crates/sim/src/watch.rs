@@ -1,5 +1,6 @@
 //! The simulation's eyes: what is in use, who waits, and how a fair share would have looked.
 
+use crate::bill::Bill;
 use crate::entitled::Entitled;
 use crate::record::{Record, Records};
 use crate::report::Occupancy;
@@ -35,6 +36,7 @@ pub struct Watch {
     shared: u64,
     /// Microseconds of GPUs that several jobs were on.
     shared_us: f64,
+    bill: Bill,
     /// What tenants are entitled to.
     pub(crate) entitled: Entitled,
 }
@@ -54,6 +56,7 @@ impl Watch {
             segments: None,
             shared: 0,
             shared_us: 0.0,
+            bill: Bill::new(cluster),
             entitled: Entitled::new(cluster),
         }
     }
@@ -122,6 +125,7 @@ impl Watch {
 
     pub(crate) fn takes(&mut self, job: JobId, on: &Assignment, now: Time) {
         self.level.busy_milli += on.milli();
+        self.bill.takes(job, on, now);
         if let Some(segments) = &mut self.segments {
             segments.open.insert(job, (on.clone(), now));
         }
@@ -129,6 +133,7 @@ impl Watch {
 
     pub(crate) fn frees(&mut self, job: JobId, milli: u32, now: Time) {
         self.level.busy_milli -= u64::from(milli);
+        self.bill.frees(job, now);
         let Some(segments) = &mut self.segments else { return };
         if let Some((on, from)) = segments.open.remove(&job)
             && from < now
@@ -152,6 +157,11 @@ impl Watch {
     /// Microseconds of GPUs that several jobs were on.
     pub(crate) fn shared_us(&self) -> f64 {
         self.shared_us
+    }
+
+    /// What the GPUs that jobs held until a time have cost.
+    pub(crate) fn cost(&self, now: Time) -> f64 {
+        self.bill.total(now)
     }
 
     pub(crate) fn counts(&mut self, waiting: usize, running: usize) {

@@ -162,6 +162,7 @@ fn facts(summary: &Summary) -> String {
         said.push_str(&format!("; {} shared by several jobs", decimal(hours.shared)));
     }
     lines.push(("GPU-hours", said));
+    lines.extend(summary.cost.map(|cost| ("cost", decimal(cost))));
     let (stops, moves, losses) = (restarts.preemptions, restarts.moves, restarts.losses);
     let (stops, moves, losses) = (count(stops), count(moves), count(losses));
     let per_job = decimal(restarts.per_job);

@@ -2,6 +2,7 @@
 //! slot, before or while it runs. All of them give shapes in rounds.
 
 mod ahead;
+mod cloud_price;
 mod gadget;
 mod genie;
 mod programme;
@@ -10,6 +11,7 @@ mod spin;
 mod utility;
 
 pub use ahead::Ahead;
+pub use cloud_price::CloudPrice;
 pub use gadget::Gadget;
 pub use genie::{Genie, Urgent};
 pub use programme::{Best, Choice, Slot, best_plan};

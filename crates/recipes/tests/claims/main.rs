@@ -9,6 +9,7 @@ mod blind;
 mod capacity;
 mod chronus;
 mod clipper;
+mod cloud_price;
 mod dorm;
 mod elastic;
 mod fifo;

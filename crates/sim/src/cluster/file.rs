@@ -3,7 +3,7 @@
 use super::{ClusterError, KINDS_MAX, NODES_MAX, is_name};
 use crate::suggest;
 use heeler_model::{
-    Cluster, GPUS_PER_NODE_MAX, Kind, KindId, Milli, Node, RackId, Tenant, TenantId,
+    Cluster, GPUS_PER_NODE_MAX, Kind, KindId, Milli, Node, Price, RackId, Tenant, TenantId, Time,
 };
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +26,15 @@ struct KindTable {
     #[serde(default)]
     memory_mb: u32,
     speed: Option<Spanned<f64>>,
+    price: Option<Spanned<PriceTable>>,
+}
+
+/// What an hour of a GPU costs: always the same, or from so many hours on.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum PriceTable {
+    Always(f64),
+    Changes(Vec<(f64, f64)>),
 }
 
 #[derive(Deserialize)]
@@ -108,6 +117,26 @@ fn misread(error: &toml::de::Error, text: &str, file: &str) -> ClusterError {
     ClusterError::at(file, text, at, message).hint(hint)
 }
 
+/// Prices in order of time.
+fn prices(table: &Spanned<PriceTable>, text: Text<'_>) -> Result<Vec<Price>, ClusterError> {
+    let listed = match table.get_ref() {
+        PriceTable::Always(price) => vec![(0.0, *price)],
+        PriceTable::Changes(list) => list.clone(),
+    };
+    let rises = listed.windows(2).all(|two| two[0].0 < two[1].0);
+    let fits =
+        |(hours, price): &(f64, f64)| (0.0..=1e6).contains(hours) && (0.0..=1e6).contains(price);
+    if !rises || !listed.iter().all(fits) {
+        let message = "expected a price of an hour, or a list of [hours, price] in order of time";
+        return Err(text.wrong(table, message));
+    }
+    let price = |(hours, price): &(f64, f64)| Price {
+        from: Time::from_secs_f64(hours * 3600.0),
+        micro: (price * 1e6).round() as u64,
+    };
+    Ok(listed.iter().map(price).collect())
+}
+
 fn add_kinds(
     cluster: &mut Cluster,
     kinds: &[KindTable],
@@ -136,7 +165,9 @@ fn add_kinds(
                 Milli(milli as u32)
             }
         };
-        cluster.kinds.push(Kind { name: name.clone(), memory_mb: kind.memory_mb, speed });
+        let prices = kind.price.as_ref().map_or(Ok(Vec::new()), |price| prices(price, text))?;
+        let (name, memory_mb) = (name.clone(), kind.memory_mb);
+        cluster.kinds.push(Kind { name, memory_mb, speed, prices });
     }
     Ok(())
 }

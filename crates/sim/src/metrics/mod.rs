@@ -121,6 +121,9 @@ pub struct Summary {
     pub restarts: Restarts,
     /// Where GPU time went.
     pub gpu_hours: GpuHours,
+    /// What the GPUs that jobs held have cost, where kinds have prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
     /// Deadlines.
     pub deadlines: Deadlines,
     /// By tenant, in the order of the cluster.
@@ -171,6 +174,7 @@ impl Summary {
             utilisation: held / total.there_milli_us.max(1.0),
             fairness: Fairness::of(finished, f64::from(cluster.gpus()), jobs.len()),
             restarts: restarts(jobs),
+            cost: simulation.cost(),
             gpu_hours: GpuHours {
                 useful: useful / GPU_HOUR,
                 lost: (held - useful).max(0.0) / GPU_HOUR,

@@ -46,6 +46,21 @@ name = "research"
 "#;
 
 #[test]
+fn prices_are_read() {
+    let with = |price: &str| {
+        let kinds = format!("[[kind]]\nname = \"a\"\nprice = {price}\n");
+        parse(&format!("{kinds}[[nodes]]\ngpus = 1\nkind = \"a\"\n"), "c.toml")
+    };
+    let prices = |text: &str| with(text).expect("a cluster").kinds[0].prices.clone();
+    let price = |from_s: u64, micro: u64| Price { from: Time::from_secs(from_s), micro };
+    assert_eq!(prices("0.74"), [price(0, 740_000)]);
+    assert_eq!(prices("[[0, 0.5], [1.5, 2]]"), [price(0, 500_000), price(5400, 2_000_000)]);
+    for wrong in ["-1", "[[2, 1], [1, 1]]", "\"much\""] {
+        assert!(with(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn every_field_is_read() {
     let cluster = parse(FILE, "c.toml").expect("a cluster");
     let names: Vec<_> = cluster.nodes.iter().map(|node| node.name.as_str()).collect();
