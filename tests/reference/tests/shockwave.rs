@@ -4,7 +4,7 @@
 use flate2::read::GzDecoder;
 use heeler_model::JobId;
 use heeler_recipes::Card;
-use heeler_reference::shared;
+use heeler_reference::{Within, shared, shows};
 use heeler_sim::Simulation;
 use heeler_sim::metrics::Summary;
 use heeler_sim::workload::{Options, Workload, read};
@@ -122,14 +122,6 @@ const POLICIES: [(&str, &str, &[(&str, &str)]); 5] = [
     ("finish_time_fairness", "gavel", &[("objective", "finish-time"), ("kinds", "agnostic")]),
 ];
 
-fn near(what: &str, here: f64, there: f64) {
-    println!(
-        "{what}: {here:.0} s here, {there:.0} s there, {:+.1} %",
-        (here / there - 1.0) * 100.0
-    );
-    assert!((here / there - 1.0).abs() < 0.05, "{what}: {here} here, {there} there");
-}
-
 /// Policies by a figure, smallest first; who are within two per cent there may change places.
 fn same_order(all: &[(&str, f64, f64)]) {
     for (name, here, there) in all {
@@ -149,8 +141,12 @@ fn policies_with_solvers_are_near_and_in_the_authors_order() {
             let knobs = [ROUNDS.as_slice(), knobs].concat();
             let here = Figures::of(&cut.run(&data, recipe, &knobs));
             let there = Figures::there(&data, &format!("sw_tacc{}_{policy}", cut.jobs));
-            near(&format!("{} jobs, {policy}, mean", cut.jobs), here.mean_s, there.mean_s);
-            near(&format!("{} jobs, {policy}, end", cut.jobs), here.makespan_s, there.makespan_s);
+            let against = format!("Shockwave's simulator, {} jobs", cut.jobs);
+            let figure = |what| format!("{policy}: {what}, s");
+            let mean = (here.mean_s, there.mean_s);
+            shows(recipe, &against, &figure("mean completion"), mean, Within::Part(0.05));
+            let end = (here.makespan_s, there.makespan_s);
+            shows(recipe, &against, &figure("makespan"), end, Within::Part(0.05));
             means.push((policy, here.mean_s, there.mean_s));
             makespans.push((policy, here.makespan_s, there.makespan_s));
             println!("unfair: {:.3} here, {:.3} there", here.unfair, there.unfair);
@@ -167,13 +163,16 @@ fn shockwave_ends_early_and_is_fair() {
     let Some(data) = shared() else { return };
     let small = Figures::of(&SMALL.run(&data, "shockwave", &[("ahead", "12")]));
     let there = Figures::there(&data, "sw_tacc24_shockwave");
-    println!("24 jobs: {small:?} here, {there:?} there");
-    assert!(small.makespan_s < there.makespan_s * 1.05 && small.mean_s < there.mean_s * 1.05);
-    assert!(small.unfair <= there.unfair);
     let whole = Figures::of(&WHOLE.run(&data, "shockwave", &[]));
-    println!("120 jobs: {whole:?} here; 24197 s, 9958 s on average, 5 % unfair there");
-    assert!(whole.makespan_s < 24197.0 * 1.05 && whole.mean_s < 9958.0 * 1.05);
-    assert!(whole.unfair <= 0.05);
+    let published = Figures { mean_s: 9958.0, makespan_s: 24197.0, unfair: 0.05 };
+    for (jobs, here, there) in [(24, small, there), (120, whole, published)] {
+        let against = format!("Shockwave's simulator, {jobs} jobs");
+        let show = |figure, pair, within| shows("shockwave", &against, figure, pair, within);
+        // Better plans end earlier than those of the free solver.
+        show("makespan, s", (here.makespan_s, there.makespan_s), Within::Part(0.07));
+        show("mean completion, s", (here.mean_s, there.mean_s), Within::Part(0.05));
+        show("part of jobs with rho above 1.05", (here.unfair, there.unfair), Within::NotMore);
+    }
     for (cut, ours) in [(SMALL, small), (WHOLE, whole)] {
         for (policy, recipe, knobs) in POLICIES {
             let knobs = [ROUNDS.as_slice(), knobs].concat();
