@@ -195,8 +195,8 @@ impl Live {
         self.epoch
     }
 
-    /// Somebody looks at a time. Nothing may have happened since the latest record, and yet jobs have
-    /// run on.
+    /// Somebody looks at a time. Nothing may have happened since the latest record, and yet jobs
+    /// have run on.
     pub fn see(&mut self, at: Time) {
         self.seen = at;
     }

@@ -1,6 +1,6 @@
 //! An auction that makes truth pay: everybody says what each amount of one good is worth to it, the
-//! amounts are chosen whose worths have the largest product, and everybody gives back a part of what
-//! it won, the larger the more its presence costs the others. This is the partial-allocation
+//! amounts are chosen whose worths have the largest product, and everybody gives back a part of
+//! what it won, the larger the more its presence costs the others. This is the partial-allocation
 //! mechanism (Cole, Gkatzelis and Goel, EC 2013) that Themis (Mahajan et al., NSDI 2020) auctions
 //! GPUs with.
 

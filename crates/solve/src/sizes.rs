@@ -136,7 +136,11 @@ mod tests {
         #[test]
         fn nothing_better_is_missed(
             made in prop::collection::vec(
-                (prop::collection::btree_set(0u32..6, 1..4), prop::option::of(1u32..6), 0.0f64..4.0),
+                (
+                    prop::collection::btree_set(0u32..6, 1..4),
+                    prop::option::of(1u32..6),
+                    0.0f64..4.0,
+                ),
                 1..5,
             ),
             there in 0u32..12,

@@ -12,7 +12,8 @@ use std::collections::BinaryHeap;
 pub struct Rounded {
     /// Places it takes in a round.
     pub size: u32,
-    /// What none, one, two … rounds are worth to it; each more is worth no more than the one before.
+    /// What none, one, two … rounds are worth to it; each more is worth no more than the one
+    /// before.
     pub worth: Vec<f64>,
     /// What is left to it after none, one, two … rounds; never more.
     pub left: Vec<f64>,

@@ -86,6 +86,10 @@ impl Case<'_> {
     pub fn must_equal(&self, data: &Path, reference: &str) {
         let agreement = self.compare(data, reference);
         assert!(agreement.is_full(), "{} with {}: {agreement:#?}", reference, self.recipe);
-        println!("{reference}: all {} jobs equal", agreement.jobs);
+        let name = reference.rsplit('/').next().unwrap_or(reference);
+        let name = name.trim_end_matches(".gz").trim_end_matches(".csv");
+        let (ours, theirs) = (agreement.equal as f64, agreement.jobs as f64);
+        let figure = "jobs with the same completion time";
+        shows(self.recipe, name, figure, (ours, theirs), Within::Equal);
     }
 }

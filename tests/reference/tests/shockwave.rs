@@ -156,8 +156,8 @@ fn policies_with_solvers_are_near_and_in_the_authors_order() {
     }
 }
 
-/// The authors' results of Shockwave itself: 24 jobs planned twelve rounds ahead with a free solver,
-/// 120 jobs twenty rounds ahead with a commercial one.
+/// The authors' results of Shockwave itself: 24 jobs planned twelve rounds ahead with a free
+/// solver, 120 jobs twenty rounds ahead with a commercial one.
 #[test]
 fn shockwave_ends_early_and_is_fair() {
     let Some(data) = shared() else { return };

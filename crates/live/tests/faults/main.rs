@@ -2,8 +2,8 @@
 //! that fails, a world of processes that misbehave, and people. The server is killed at every kind
 //! of point, and comes back. After each step: no job that was acknowledged is lost, none runs
 //! twice at once, no GPU is given twice, the accounts add up; and the journal leads to the
-//! same state. `HEELER_SEEDS` says how many lives, `HEELER_FIRST_SEED` from which on; a failure names
-//! its seed, and `HEELER_SEED` lives that one alone.
+//! same state. `HEELER_SEEDS` says how many lives, `HEELER_FIRST_SEED` from which on; a failure
+//! names its seed, and `HEELER_SEED` lives that one alone.
 #![allow(clippy::disallowed_methods)]
 
 mod chance;

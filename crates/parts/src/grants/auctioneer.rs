@@ -95,8 +95,8 @@ impl<'a> App<'a> {
         bids
     }
 
-    /// The jobs that an app runs on what it won, after it has paid. Where that ends in the middle of
-    /// a gang, chance decides, so that it keeps its part in the mean.
+    /// The jobs that an app runs on what it won, after it has paid. Where that ends in the middle
+    /// of a gang, chance decides, so that it keeps its part in the mean.
     fn runs(&self, won: Won, chance: f64) -> &[&'a Job] {
         let gpus = |jobs: &[&Job]| jobs.iter().map(|job| job.spec.demand.asked()).sum::<u32>();
         let mut left = f64::from(gpus(&self.asking[..won.bid])) * won.keeps;

@@ -57,8 +57,8 @@ impl Aims {
     }
 }
 
-/// The end that is fair to a job: the mean of all that were estimated, each for as long as it stood,
-/// and a little of the last.
+/// The end that is fair to a job: the mean of all that were estimated, each for as long as it
+/// stood, and a little of the last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct FairEnd {
     sum: f64,

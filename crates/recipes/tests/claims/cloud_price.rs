@@ -22,8 +22,9 @@ fn cost(scene: &Scene, recipe: &str, knobs: Knobs) -> f64 {
     Summary::of(&scene.run(recipe, knobs).simulation).cost.expect("kinds have prices")
 }
 
-/// A job of 4000 s is on the spot GPU until 1000, on demand until 3000, and back again: 1000 s at 1,
-/// 2000 s at 2, 1000 s at 1. Where moving costs 1000 s, it is not worth coming back for the rest.
+/// A job of 4000 s is on the spot GPU until 1000, on demand until 3000, and back again: 1000 s at
+/// 1, 2000 s at 2, 1000 s at 1. Where moving costs 1000 s, it is not worth coming back for the
+/// rest.
 #[test]
 fn cloud_price_moves_when_that_saves() {
     let scene = market([job("long", 0, 1, 4000)]);

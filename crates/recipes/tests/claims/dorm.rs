@@ -37,8 +37,8 @@ fn dorm_disturbs_few() {
 }
 
 /// Three jobs of one, two or four GPUs each, with a fair part of 2⅔ of eight. All eight are used
-/// with parts of 4, 2 and 2, which are 2⅔ GPUs or a third of the cluster away; parts of 2 are two GPUs
-/// or a quarter away. The most that could be is twice the cluster.
+/// with parts of 4, 2 and 2, which are 2⅔ GPUs or a third of the cluster away; parts of 2 are two
+/// GPUs or a quarter away. The most that could be is twice the cluster.
 #[test]
 fn dorm_trades_use_for_fairness() {
     let three = ["a", "b", "c"].map(|name| job(name, 0, 2, 1_000_000).sizes(1, 4));
