@@ -107,7 +107,7 @@ fn options_of_slurm_are_understood_where_they_are_typed() {
     place.write("x.sh", "#!/bin/sh\n#SBATCH -p gpu\necho\n");
     let said = place.run("sbatch x.sh").mistake();
     assert!(said.contains("x.sh:2: `--partition gpu`") && said.contains("tenant"), "{said}");
-    let script = "#!/bin/sh\n#SBATCH -o out -e err -n 2 -c 1 --gpus-per-task 1\n\
+    let script = "#!/bin/sh\n#SBATCH -o out -e err -c 1 --gpus 2\n\
                   echo $SLURM_NNODES $SLURM_GPUS_ON_NODE $SLURM_CPUS_PER_TASK \
                   $SLURM_JOB_PARTITION\ntest -n \"$SLURM_JOB_NODELIST\" && \
                   test -d \"$SLURM_SUBMIT_DIR\" && echo oh >&2\n";
@@ -118,8 +118,8 @@ fn options_of_slurm_are_understood_where_they_are_typed() {
     std::io::Write::write_all(&mut input, script.as_bytes()).expect("it reads");
     drop(input);
     assert!(child.wait().expect("it ends").success());
-    assert_eq!(place.read("out"), "1 2 1 default\n1 2 1 default\n");
-    assert_eq!(place.read("err"), "oh\noh\n");
+    assert_eq!(place.read("out"), "1 2 1 default\n");
+    assert_eq!(place.read("err"), "oh\n");
     place.run("submit -J x --gpus 1 -- sleep 1000").good();
     for line in ["squeue -j 2 -l", "sacct -j 1", "sacct --since today", "sinfo -N -l"] {
         place.run(line).good();
