@@ -83,6 +83,9 @@ pub enum Sign {
         generation: Generation,
         /// How.
         ending: Ending,
+        /// Milliseconds since then; not zero if nobody was there to be told.
+        #[serde(default)]
+        ago_ms: u64,
     },
     /// A suspended job's processes are gone, though nobody ended them.
     Perished {

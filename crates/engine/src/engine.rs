@@ -114,6 +114,11 @@ impl Engine {
         self.policy.observe(note, &View::new(&self.state, Detail::Reached));
     }
 
+    /// Time has passed, and nothing has happened.
+    pub fn pass(&mut self, at: Time) {
+        self.state.now = self.state.now.max(at);
+    }
+
     /// Take note of an event. Several events of one moment are observed one by one and decided on
     /// together.
     pub fn observe(&mut self, at: Time, event: Event) {
@@ -138,6 +143,7 @@ impl Engine {
             }
             Event::Reported { job, generation, report } => {
                 if self.is_current(job, generation) {
+                    self.keep_tempo(job, report);
                     self.tell(&Note::Reported { job, report });
                 }
             }
@@ -157,6 +163,16 @@ impl Engine {
                 self.tell(&Note::RoundOver { clock, offer, stalled });
             }
             Event::Tick => {}
+        }
+    }
+
+    /// A job that changed its batch counts and runs differently from now on.
+    fn keep_tempo(&mut self, job: JobId, report: heeler_model::Report) {
+        let heeler_model::Report::Regime { pace, work, .. } = report else { return };
+        let sound = |value: f64| value.is_finite() && value > 0.0;
+        if sound(pace) && sound(work) {
+            let known = self.state.jobs.get_mut(job).expect("a current job is known");
+            known.tempo = crate::state::Tempo { pace, work };
         }
     }
 

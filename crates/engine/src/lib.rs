@@ -33,7 +33,8 @@ pub use pipeline::{Cadence, Fit, Parts, Pipeline, Preempt};
 pub use rules::{Crossing, Idle, RoundClock, Rules, Ties};
 pub use snapshot::Snapshot;
 pub use state::{
-    DemandId, Job, JobTable, Leaving, Noted, Phase, Progress, State, TenantUse, Tenants, Touched,
+    DemandId, Job, JobTable, Leaving, Noted, Phase, Progress, State, Tempo, TenantUse, Tenants,
+    Touched,
 };
 pub use traits::{
     Allocate, Door, Gate, Key, Line, Needs, Note, Order, Place, Policy, Predict, Resize, Want,

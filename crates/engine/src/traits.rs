@@ -296,7 +296,8 @@ pub trait Predict: Send {
     /// starting costs is not counted, or two jobs might take turns in starting for ever.
     fn left(&self, job: &Job, view: &View) -> Option<Span> {
         let work = self.work(job, view)? - job.progress.done_at(view.now());
-        let pace = if job.progress.pace > 0.0 { job.progress.pace } else { job.spec.nominal_pace };
+        let nominal = job.spec.nominal_pace * job.tempo.pace;
+        let pace = if job.progress.pace > 0.0 { job.progress.pace } else { nominal };
         Some(Span::from_micros((work / pace).ceil().max(0.0) as u64))
     }
 

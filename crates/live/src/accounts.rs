@@ -135,7 +135,7 @@ impl Live {
     /// Book a stretch that has ended, and say what was lost. Useful and lost add up to what it
     /// held.
     pub(crate) fn book(&mut self, id: u32, attempt: &Attempt, worth: Worth) -> u64 {
-        let now = self.now;
+        let now = attempt.until(self.now);
         let Some(job) = self.jobs.live_mut(id) else { return 0 };
         let held = held(attempt, now);
         let row = self.accounts.rows.entry((job.tenant, job.user.clone())).or_default();

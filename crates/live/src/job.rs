@@ -52,6 +52,16 @@ pub(crate) struct Attempt {
     pub(crate) resume: Resume,
     /// How often its processes were started before.
     pub(crate) restarts: u32,
+    /// When its processes ended, if nobody was told then.
+    #[serde(default)]
+    pub(crate) gone: Option<Time>,
+}
+
+impl Attempt {
+    /// When it held its GPUs last, as seen at a time after its end.
+    pub(crate) fn until(&self, now: Time) -> Time {
+        self.gone.map_or(now, |gone| gone.min(now))
+    }
 }
 
 /// A stretch on GPUs that has ended.

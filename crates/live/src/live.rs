@@ -39,6 +39,8 @@ pub struct Decision {
 pub struct Live {
     pub(crate) epoch: u64,
     pub(crate) now: Time,
+    /// When somebody looks; decides nothing.
+    pub(crate) seen: Time,
     pub(crate) inventory: Inventory,
     pub(crate) engine: Engine,
     /// The engine does not know the newest tenants yet.
@@ -76,6 +78,7 @@ impl Live {
         Ok(Live {
             epoch,
             now: Time::ZERO,
+            seen: Time::ZERO,
             nodes: vec![NodeState::default(); inventory.cluster.nodes.len()],
             inventory,
             engine,
@@ -190,6 +193,17 @@ impl Live {
     /// Seconds since 1970 at time zero.
     pub fn epoch(&self) -> u64 {
         self.epoch
+    }
+
+    /// Somebody looks at a time. Nothing may have happened since the latest record, and yet jobs have
+    /// run on.
+    pub fn see(&mut self, at: Time) {
+        self.seen = at;
+    }
+
+    /// When somebody looks, or the latest record, if that is later.
+    pub fn seen(&self) -> Time {
+        self.seen.max(self.now)
     }
 
     /// The stamp of the latest record.

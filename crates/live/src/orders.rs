@@ -59,6 +59,7 @@ impl Live {
             told: Told::Start,
             resume,
             restarts,
+            gone: None,
         });
         let head = job.head;
         self.jobs.placed.insert(id);

@@ -107,6 +107,7 @@ impl Live {
         Ok(Live {
             epoch: saved.epoch,
             now: saved.now,
+            seen: saved.now,
             inventory: saved.inventory,
             engine,
             outgrown: false,

@@ -174,6 +174,13 @@ impl Attempt {
         read(&self.exit_file())
     }
 
+    /// How long ago that was written down.
+    pub(crate) fn ended_ago_ms(&self) -> u64 {
+        let written = self.exit_file().metadata().and_then(|file| file.modified()).ok();
+        let ago = written.and_then(|at| at.elapsed().ok());
+        ago.map_or(0, |ago| ago.as_millis() as u64)
+    }
+
     /// Write how it ended so that it is there after a power loss.
     pub(crate) fn write_exit(&self, exit: &Exit) -> io::Result<()> {
         let draft = self.0.join("exit.json.new");

@@ -57,7 +57,7 @@ pub(crate) fn keep(core: &Arc<Core>, job: JobId, link: Arc<Link>) {
     if let Err(error) = spawned {
         let generation = failed.jobs().get(&job).map(|kept| kept.generation).unwrap_or_default();
         let ending = Ending::NotStarted { message: format!("no thread: {error}") };
-        failed.happened(job, Sign::Ended { job, generation, ending });
+        failed.happened(job, Sign::Ended { job, generation, ending, ago_ms: 0 });
     }
 }
 
@@ -117,7 +117,7 @@ impl Keeper {
         let (job, generation) = (self.job, now.generation);
         self.happened(match now.intent {
             Intent::Sleep => Sign::Perished { job },
-            _ => Sign::Ended { job, generation, ending },
+            _ => Sign::Ended { job, generation, ending, ago_ms: 0 },
         });
     }
 
@@ -318,6 +318,10 @@ impl Keeper {
             // It was to sleep, and did not live to say so.
             (_, Sign::Perished { .. }) => {
                 return self.ended(now, Ending::Lost);
+            }
+            (_, Sign::Ended { job, generation, ending, .. }) => {
+                let ago_ms = self.core.state.attempt(job, generation).ended_ago_ms();
+                Sign::Ended { job, generation, ending, ago_ms }
             }
             (_, sign) => sign,
         };

@@ -117,7 +117,7 @@ impl Local {
             drop(jobs);
             if intent.is_some() {
                 // Nobody can say what became of a job that was never heard of.
-                self.core.tell(Sign::Ended { job, generation, ending: Ending::Lost });
+                self.core.tell(Sign::Ended { job, generation, ending: Ending::Lost, ago_ms: 0 });
             }
             return;
         };

@@ -57,6 +57,15 @@ pub enum LocalError {
         /// What is wrong with it.
         message: String,
     },
+    /// There are GPUs, and the driver does not answer.
+    #[error(
+        "this machine has NVIDIA GPUs, but their driver does not answer ({message}); try \
+         nvidia-smi, or give --emulate 8xA100 for GPUs that are made up"
+    )]
+    NoDriver {
+        /// What it said.
+        message: String,
+    },
     /// The folder cannot be used.
     #[error("{path}: {source}; give a folder that can be written to")]
     Folder {

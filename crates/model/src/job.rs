@@ -76,6 +76,19 @@ pub struct Extras {
     pub restart_s: Option<f64>,
     /// What its owner says of its batch.
     pub batch: Option<Batch>,
+    /// What a profile says of its epochs, if it changes its batch on the way.
+    #[serde(default)]
+    pub regimes: Option<Regimes>,
+}
+
+/// A job's epochs: how many there are, and how long one takes in each of the regimes that the job
+/// goes through. When it changes from one to another is not known before it does.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Regimes {
+    /// Epochs in all.
+    pub epochs: u32,
+    /// Seconds of an epoch in each regime, at the size asked for.
+    pub epoch_s: Vec<f64>,
 }
 
 /// The examples that a job takes at a step, and what may be changed about that.
@@ -151,6 +164,11 @@ impl JobSpec {
     /// What its owner says of its batch.
     pub fn batch(&self) -> Option<&Batch> {
         self.extras.as_ref().and_then(|extras| extras.batch.as_ref())
+    }
+
+    /// What a profile says of its epochs.
+    pub fn regimes(&self) -> Option<&Regimes> {
+        self.extras.as_ref().and_then(|extras| extras.regimes.as_ref())
     }
 
     /// The same job with the truth attached, for the oracle. Only a simulator knows it.

@@ -210,6 +210,20 @@ pub enum Reason {
         /// The earliest that could have been promised, where one could tell.
         offered: Option<Time>,
     },
+    /// GPUs are reserved for it in some of the slots to come, and not in this one.
+    Planned {
+        /// When the first of them begins.
+        from: Time,
+        /// When the last of them ends.
+        by: Time,
+    },
+    /// It is refused: what it is worth does not make up for the GPUs it would take from others.
+    NotWorthIt {
+        /// What it is worth, thousandths.
+        worth: u64,
+        /// What the cheapest way to run it costs, thousandths; none, if there is no way in time.
+        price: Option<u64>,
+    },
     /// It cannot end by its deadline any more, so it comes after all others.
     DeadlineLost {
         /// The last deadline it asked for.
@@ -258,6 +272,7 @@ impl Reason {
             | Reason::NeededJobFailed { .. }
             | Reason::StoppedAtRung { .. }
             | Reason::TrialComplete { .. }
+            | Reason::NotWorthIt { .. }
             | Reason::Withdrawn => Tier::Never,
             Reason::OverLimit { .. }
             | Reason::HeldBack
@@ -280,6 +295,7 @@ impl Reason {
             | Reason::CellsBad { .. }
             | Reason::WouldDelay { .. }
             | Reason::Leased { .. }
+            | Reason::Planned { .. }
             | Reason::DeadlineNotFeasible { .. }
             | Reason::DeadlineLost { .. }
             | Reason::Clearing { .. }
@@ -339,6 +355,8 @@ impl Reason {
             Reason::Fragmented { .. } => "fragmented",
             Reason::WouldDelay { .. } => "would-delay",
             Reason::Leased { .. } => "leased",
+            Reason::Planned { .. } => "planned",
+            Reason::NotWorthIt { .. } => "not-worth-it",
             Reason::DeadlineNotFeasible { .. } => "deadline-not-feasible",
             Reason::DeadlineLost { .. } => "deadline-lost",
             Reason::Clearing { .. } => "clearing",

@@ -70,6 +70,18 @@ fn never(reason: &Reason, names: &dyn Naming) -> Said {
         Reason::TrialComplete { iterations: count } => {
             (format!("it has had all of its {}", iterations(count)), None)
         }
+        Reason::NotWorthIt { worth, price: Some(price) } => (
+            format!(
+                "it was refused: ending is worth {}, and the GPUs it would take cost {}",
+                thousandths(worth),
+                thousandths(price)
+            ),
+            Some("submit it again later, with a higher priority or a later deadline".into()),
+        ),
+        Reason::NotWorthIt { price: None, .. } => (
+            "it was refused: it cannot end while that is worth anything".into(),
+            Some("submit it again with a later deadline or fewer GPUs".into()),
+        ),
         _ => ("its owner cancelled it".into(), None),
     }
 }
@@ -294,6 +306,14 @@ fn promised(reason: &Reason, names: &dyn Naming) -> Said {
             ),
             Some("it may start earlier on GPUs that nobody has reserved".into()),
         ),
+        Reason::Planned { from, by } => (
+            format!(
+                "GPUs are reserved for it from {} on, and it is to end by {}",
+                names.time(from),
+                names.time(by)
+            ),
+            None,
+        ),
         Reason::DeadlineNotFeasible { asked, offered } => (
             format!(
                 "its deadline at {} cannot be promised, and GPUs that are left over go to others",
@@ -310,6 +330,11 @@ fn promised(reason: &Reason, names: &dyn Naming) -> Said {
         ),
         _ => ("it is being saved so that another job can run".into(), None),
     }
+}
+
+/// A number of thousandths, such as `1.250`.
+fn thousandths(amount: u64) -> String {
+    format!("{}.{:03}", amount / 1000, amount % 1000)
 }
 
 /// Seconds since 1970 as a date and a time of day in universal time.

@@ -37,6 +37,18 @@ pub enum Report {
         /// How good.
         value: f64,
     },
+    /// Where it is among its epochs, and how it counts and runs since it last changed its batch.
+    Regime {
+        /// Which of the regimes of its profile it is in, counted from zero.
+        regime: u32,
+        /// Epochs that are over.
+        epochs: u32,
+        /// Units of work per second now, as a multiple of what it was submitted with.
+        pace: f64,
+        /// Units of all its work now, as a multiple of what it was submitted with: whoever counts
+        /// steps has fewer of them with a larger batch.
+        work: f64,
+    },
 }
 
 /// How busy a service is, since it was last looked at.

@@ -3,12 +3,14 @@
 
 use crate::cells::CellsCard;
 use crate::error::CardError;
+use crate::grants::GrantsCard;
 use crate::leases::LeasesCard;
 use crate::policy::PolicyCard;
 use crate::rounds::RoundsCard;
 use crate::serve::ServeCard;
 use crate::shapes::ShapesCard;
 use crate::slices::SlicesCard;
+use crate::windows::WindowsCard;
 use heeler_engine::Policy;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -26,7 +28,8 @@ pub(crate) trait Made {
 }
 
 /// The tables of which a card has one.
-const TABLES: [&str; 6] = ["policy", "rounds", "leases", "slices", "cells", "shapes"];
+const TABLES: [&str; 8] =
+    ["policy", "rounds", "leases", "slices", "cells", "shapes", "grants", "windows"];
 
 /// A recipe on a page.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -58,6 +61,12 @@ pub struct Card {
     /// What it is made of, if it gives every job so many GPUs of a kind, in rounds.
     #[serde(default)]
     pub shapes: Option<ShapesCard>,
+    /// What it is made of, if it grants GPUs for a lease to whoever is next.
+    #[serde(default)]
+    pub grants: Option<GrantsCard>,
+    /// What it is made of, if it plans a window of rounds ahead.
+    #[serde(default)]
+    pub windows: Option<WindowsCard>,
     /// How it serves models.
     #[serde(default)]
     pub serve: ServeCard,
@@ -126,6 +135,8 @@ impl Card {
             self.slices.as_ref().map(|table| table as &dyn Made),
             self.cells.as_ref().map(|table| table as &dyn Made),
             self.shapes.as_ref().map(|table| table as &dyn Made),
+            self.grants.as_ref().map(|table| table as &dyn Made),
+            self.windows.as_ref().map(|table| table as &dyn Made),
         ];
         let mut given = tables.into_iter().flatten();
         given.next().filter(|_| given.next().is_none())

@@ -4,7 +4,7 @@ use crate::card::Made;
 use crate::policy::PredictCard;
 use crate::quantity::{Length, amount, period, positive};
 use heeler_engine::Policy;
-use heeler_parts::leases::{Admission, Chronus, Desk, Terms};
+use heeler_parts::leases::{Admission, Chronus, Desk, Profile, Terms};
 use heeler_parts::place::LocalSearch;
 use serde::{Deserialize, Serialize};
 use toml::Value;
@@ -40,6 +40,15 @@ pub struct LeasesCard {
     pub moves: u32,
     /// Orders of placing tried for a batch of jobs.
     pub tries: u32,
+    /// GPUs of every kind that are kept for measuring jobs.
+    #[serde(default)]
+    pub profile_gpus: u32,
+    /// How long a job is measured, for each of its GPUs.
+    #[serde(default)]
+    pub profile: Length,
+    /// How long it is measured at most.
+    #[serde(default)]
+    pub profile_most: Length,
 }
 
 /// Which of several deadlines a job must be able to keep.
@@ -64,6 +73,11 @@ impl Made for LeasesCard {
             tick: self.tick.0,
             moves: self.moves,
             place: LocalSearch { tries: self.tries },
+            profile: Profile {
+                gpus: self.profile_gpus,
+                each: self.profile.0,
+                most: self.profile_most.0,
+            },
         };
         let rules = Chronus {
             margin: self.margin,

@@ -29,6 +29,31 @@ impl Serialize for Length {
     }
 }
 
+/// How long a lease is: `until-done`, or a time of at least a second.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lease(pub Option<Span>);
+
+impl<'de> Deserialize<'de> for Lease {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Lease, D::Error> {
+        let text = String::deserialize(from)?;
+        if text == "until-done" {
+            return Ok(Lease(None));
+        }
+        let span: Span = text.parse().map_err(Error::custom)?;
+        let wrong = || Error::custom(format!("expected `until-done` or at least {PERIOD_MIN}"));
+        if span >= PERIOD_MIN { Ok(Lease(Some(span))) } else { Err(wrong()) }
+    }
+}
+
+impl Serialize for Lease {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            None => to.serialize_str("until-done"),
+            Some(span) => Length(span).serialize(to),
+        }
+    }
+}
+
 /// Rounds, turns and leases shorter than this would only be looked at, never used.
 const PERIOD_MIN: Span = Span::from_secs(1);
 
@@ -44,6 +69,13 @@ pub(crate) fn part<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> 
     let number = f64::deserialize(from)?;
     let wrong = || Error::custom(format!("expected a part above 0 and up to 1, found {number}"));
     if number > 0.0 && number <= 1.0 { Ok(number) } else { Err(wrong()) }
+}
+
+/// A part: from 0 to 1.
+pub(crate) fn up_to_one<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let number = f64::deserialize(from)?;
+    let wrong = || Error::custom(format!("expected a part from 0 to 1, found {number}"));
+    if (0.0..=1.0).contains(&number) { Ok(number) } else { Err(wrong()) }
 }
 
 /// A number from 0 to 1000.

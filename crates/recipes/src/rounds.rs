@@ -1,13 +1,15 @@
 //! Cards of recipes that share out time in rounds.
 
 use crate::card::Made;
-use crate::quantity::{Length, period};
+use crate::policy::PredictCard;
+use crate::quantity::{Length, one_or_more, part, period};
 use heeler_engine::Policy;
-use heeler_parts::predict::Oracle;
 use heeler_parts::shares::{
-    BestKindFirst, EqualShares, Kinds, Objective, Optimal, RoundTarget, Shares,
+    BestKindFirst, EqualShares, InParts, Kinds, Matching, Objective, Optimal, RoundTarget, Shares,
 };
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeMap;
 use toml::Value;
 
 /// What a recipe is made of that shares out time in rounds.
@@ -24,16 +26,45 @@ pub struct RoundsCard {
     /// Whether jobs that are due nothing may use GPUs that would be idle.
     #[serde(default)]
     pub fill_idle: bool,
+    /// In how many groups of jobs shares are found, each by itself.
+    #[serde(default = "whole", deserialize_with = "one_or_more")]
+    pub parts: u32,
+    /// Who says how much work jobs are, where that matters.
+    #[serde(default = "oracle")]
+    pub predict: PredictCard,
+}
+
+fn whole() -> u32 {
+    1
+}
+
+fn oracle() -> PredictCard {
+    PredictCard::Oracle
+}
+
+/// Prices above zero.
+fn prices<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, f64>, D::Error> {
+    let prices = BTreeMap::<String, f64>::deserialize(from)?;
+    match prices.iter().find(|(_, price)| !(**price > 0.0 && price.is_finite())) {
+        Some((kind, price)) => {
+            Err(D::Error::custom(format!("expected a price above 0 for {kind}, found {price}")))
+        }
+        None => Ok(prices),
+    }
 }
 
 /// Shares.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum SharesCard {
     /// Every job its n-th part of every kind.
     Equal,
+    /// Every job the same part of the time, whatever its size.
+    EqualTime,
     /// First come, first served, on the best kind with room.
     BestKindFirst,
+    /// First come, first served, on the kind with the most room, whatever jobs make of it.
+    AnyKindFirst,
     /// Best by an objective.
     Best {
         /// What is best.
@@ -41,23 +72,47 @@ pub enum SharesCard {
         /// Whether rates differ between kinds.
         #[serde(default)]
         kinds: Kinds,
+        /// What an hour of a GPU costs, by the name of its kind; one, where nothing is said.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "prices")]
+        prices: BTreeMap<String, f64>,
+    },
+    /// Each job on one kind until it is done, matched so that they are done early on average.
+    Matching {
+        /// The part of those who wait, the first to come, that is considered.
+        #[serde(deserialize_with = "part")]
+        alpha: f64,
     },
 }
 
 impl Made for RoundsCard {
     fn knows_the_truth(&self) -> bool {
-        let by_work = |objective| matches!(objective, Objective::Makespan | Objective::FinishTime);
-        matches!(self.shares, SharesCard::Best { objective, .. } if by_work(objective))
+        let looks_ahead = match self.shares {
+            SharesCard::Best { objective, .. } => {
+                matches!(objective, Objective::Makespan | Objective::FinishTime | Objective::Cost)
+            }
+            SharesCard::Matching { .. } => true,
+            SharesCard::Equal
+            | SharesCard::EqualTime
+            | SharesCard::BestKindFirst
+            | SharesCard::AnyKindFirst => false,
+        };
+        looks_ahead && self.predict.knows_the_truth()
     }
 
     fn build(&self) -> Box<dyn Policy> {
-        let shares: Box<dyn Shares> = match self.shares {
-            SharesCard::Equal => Box::new(EqualShares),
-            SharesCard::BestKindFirst => Box::new(BestKindFirst),
-            SharesCard::Best { objective, kinds } => {
-                Box::new(Optimal::new(objective, kinds, Box::new(Oracle)))
+        let shares: Box<dyn Shares> = match &self.shares {
+            SharesCard::Equal => Box::new(EqualShares::OfGpus),
+            SharesCard::EqualTime => Box::new(EqualShares::OfTime),
+            SharesCard::BestKindFirst => Box::new(BestKindFirst::new(Kinds::Aware)),
+            SharesCard::AnyKindFirst => Box::new(BestKindFirst::new(Kinds::Agnostic)),
+            SharesCard::Best { objective, kinds, prices } => {
+                let best = Optimal::new(*objective, *kinds, self.predict.build());
+                Box::new(best.priced(prices.clone()))
             }
+            SharesCard::Matching { alpha } => Box::new(Matching::new(*alpha, self.predict.build())),
         };
+        let shares =
+            if self.parts > 1 { Box::new(InParts::new(shares, self.parts)) } else { shares };
         Box::new(RoundTarget::new(shares, self.round.0, self.reset.0, self.fill_idle))
     }
 

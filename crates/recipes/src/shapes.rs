@@ -2,9 +2,10 @@
 //! done there.
 
 use crate::card::Made;
-use crate::quantity::{Length, one_or_more, period, positive};
+use crate::plans::{AheadCard, GadgetCard, GenieCard, SmdCard, SpinCard};
+use crate::quantity::{Length, one_or_more, period, positive, up_to_one};
 use heeler_engine::Policy;
-use heeler_parts::goodput::{Allot, ShapeRounds, Sia};
+use heeler_parts::goodput::{Allot, Dorm, ShapeRounds, Sia};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use toml::Value;
@@ -42,24 +43,57 @@ pub enum AllotCard {
         /// What starting again costs a job that does not say.
         restart: Length,
     },
+    /// As much as possible in use, nobody far from its fair part, few disturbed.
+    Dorm {
+        /// The most that shares may be away from fair ones, as a part of the most they could.
+        #[serde(deserialize_with = "up_to_one")]
+        unfairness: f64,
+        /// The part of running jobs that may be disturbed in a round.
+        #[serde(deserialize_with = "up_to_one")]
+        disturbed: f64,
+    },
+    /// The cheapest that keeps each deadline, the most urgent job first.
+    Genie(GenieCard),
+    /// Planned and reserved when a job comes, at prices.
+    Ahead(AheadCard),
+    /// The best sum of utilities.
+    Smd(SmdCard),
+    /// Drawn by a linear programme over intervals.
+    Spin(SpinCard),
+    /// One step at a time to whom it is worth most.
+    Gadget(GadgetCard),
 }
 
 impl Made for ShapesCard {
     fn build(&self) -> Box<dyn Policy> {
-        let allot: Box<dyn Allot> = match self.allot {
-            AllotCard::Sia { power, penalty, scale_up, decimals, restart } => Box::new(Sia {
+        let allot: Box<dyn Allot> = match &self.allot {
+            AllotCard::Genie(card) => Box::new(card.build()),
+            AllotCard::Ahead(card) => Box::new(card.build()),
+            AllotCard::Smd(card) => Box::new(card.build()),
+            AllotCard::Spin(card) => Box::new(card.build()),
+            AllotCard::Gadget(card) => Box::new(card.build(self.round.0)),
+            &AllotCard::Sia { power, penalty, scale_up, decimals, restart } => Box::new(Sia {
                 power,
                 penalty,
                 scale_up,
                 decimals: decimals.min(9) as i32,
                 restart_s: restart.0.secs_f64(),
             }),
+            &AllotCard::Dorm { unfairness, disturbed } => Box::new(Dorm { unfairness, disturbed }),
         };
         Box::new(ShapeRounds::new(allot, self.round.0))
     }
 
     fn knows_the_truth(&self) -> bool {
-        false
+        let predict = match &self.allot {
+            AllotCard::Sia { .. } | AllotCard::Dorm { .. } => return false,
+            AllotCard::Genie(card) => &card.predict,
+            AllotCard::Ahead(card) => &card.predict,
+            AllotCard::Smd(card) => &card.predict,
+            AllotCard::Spin(card) => &card.predict,
+            AllotCard::Gadget(card) => &card.predict,
+        };
+        predict.knows_the_truth()
     }
 
     fn words(&self) -> Option<Value> {

@@ -3,7 +3,10 @@
 
 use crate::board::Board;
 use crate::foresee::{self, Elsewise, Hint, Names, Newcomer, Past, Ran, Scene};
-use heeler_api::{Forecast, Problem, RecipeChange, Submission, WhatIf, WhatIfAnswer, Who, Why};
+use heeler_api::{
+    Forecast, Helps, Problem, RecipeChange, Submission, WhatIf, WhatIfAnswer, Who, Why,
+};
+use heeler_engine::Engine;
 use heeler_live::{Live, Measured, Outlook};
 use heeler_model::{JobId, Time};
 use heeler_sim::Before;
@@ -17,12 +20,30 @@ pub(crate) type Question<T> = Box<dyn FnOnce(&Board) -> Result<T, Problem> + Sen
 
 /// Why a job waits.
 pub(crate) fn why(live: &Live, who: &Who, job: u32) -> Result<Question<Why>, Problem> {
-    let (engine, epoch) = (live.engine().fork(), live.epoch());
-    let state = crate::metrics::name(live.job(who, job)?.state);
+    let (engine, epoch) = (engine(live), live.epoch());
+    let view = live.job(who, job)?;
+    let state = crate::metrics::name(view.state);
+    let closed = closed(live, view.gpus);
     Ok(Box::new(move |_| {
         let names = Names::of(&engine, epoch);
-        Ok(Why { state, ..foresee::why(&engine, &names, epoch, JobId(job)) })
+        let mut why = Why { state, ..foresee::why(&engine, &names, epoch, JobId(job)) };
+        if why.reason.as_ref().is_some_and(|reason| reason.name == "not-enough-free") {
+            why.helps.extend(closed);
+        }
+        Ok(why)
     }))
+}
+
+/// Nodes that take no new jobs though so many of their GPUs are free.
+fn closed(live: &Live, gpus: u32) -> Vec<Helps> {
+    let nodes = live.nodes().into_iter().filter(|node| node.state.starts_with("drain"));
+    let roomy = nodes.filter(|node| node.free_milli >= gpus.max(1) * 1_000);
+    let help = |node: heeler_api::NodeView| Helps {
+        change: format!("{} takes no new jobs; heeler undrain {}", node.name, node.name),
+        on: node.name,
+        stops: Vec::new(),
+    };
+    roomy.map(help).collect()
 }
 
 /// When a job will start.
@@ -80,9 +101,16 @@ fn newcomer(live: &Live, who: &Who, job: Submission, at: Time) -> Result<Newcome
     Ok(Newcomer { spec, hint: hint(Outlook::of(&who.user, &job)) })
 }
 
+/// A copy of the engine as of now: jobs have run on since something last happened.
+fn engine(live: &Live) -> Engine {
+    let mut engine = live.engine().fork();
+    engine.pass(live.seen());
+    engine
+}
+
 /// The part that has to be copied while the loop waits.
 fn scene(live: &Live) -> Scene {
-    Scene { seed: live.digest(), ..Scene::of(live.engine(), live.epoch()) }
+    Scene { seed: live.digest(), ..Scene::of(engine(live), live.epoch()) }
 }
 
 /// What is known of jobs, as it was copied.

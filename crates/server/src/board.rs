@@ -68,7 +68,9 @@ impl Board {
     /// The state, to look at.
     pub(crate) fn live(&self) -> MutexGuard<'_, Live> {
         let _turn = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        self.for_loop()
+        let mut live = self.for_loop();
+        live.see(self.clock.now());
+        live
     }
 
     /// The state, for the loop alone.

@@ -124,7 +124,7 @@ impl Player {
 
     fn end(&mut self, job: JobId, generation: Generation, ending: Ending) {
         if self.take(job, generation) {
-            (self.tell)(Sign::Ended { job, generation, ending });
+            (self.tell)(Sign::Ended { job, generation, ending, ago_ms: 0 });
         }
     }
 
@@ -153,7 +153,7 @@ impl Player {
                 Expected::Ends(launch) => {
                     let ending = Ending::Lost;
                     let (job, generation) = (launch.job, launch.generation);
-                    (self.tell)(Sign::Ended { job, generation, ending });
+                    (self.tell)(Sign::Ended { job, generation, ending, ago_ms: 0 });
                 }
                 Expected::Sleeps { job, .. } => (self.tell)(Sign::Perished { job }),
             }

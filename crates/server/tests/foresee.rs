@@ -36,7 +36,7 @@ fn hint(left_s: u64) -> Hint {
 fn scene(engine: &Engine, hints: &[Hint]) -> Scene {
     let numbered = hints.iter().enumerate();
     let hints = numbered.map(|(index, hint)| (JobId(index as u32 + 1), hint.clone())).collect();
-    Scene { hints, seed: 5, past: Past::default(), ..Scene::of(engine, EPOCH) }
+    Scene { hints, seed: 5, past: Past::default(), ..Scene::of(engine.fork(), EPOCH) }
 }
 
 fn elsewise(asked: WhatIf) -> Elsewise {
@@ -180,7 +180,7 @@ fn a_long_queue_is_looked_at_as_far_as_the_budget_goes() {
     };
     let said = why(&engine, &Names::of(&engine, EPOCH), EPOCH, JobId(10_000));
     assert_eq!(said.reason.expect("a reason").name, "not-enough-free");
-    let scene = Scene::of(&engine, EPOCH);
+    let scene = Scene::of(engine.fork(), EPOCH);
     let near = when(&scene, JobId(100));
     assert_eq!(near.futures, 24);
     let far = when(&scene, JobId(10_000));

@@ -15,6 +15,7 @@ impl Simulation {
         match happening {
             Happening::Finish(job, _) => self.finish(job),
             Happening::Score(job, _) => self.report(job),
+            Happening::Turn(job, _) if self.phasing.contains_key(&job) => self.change_phase(job),
             Happening::Turn(job, _) => self.turn(job),
             Happening::Saved(job) => {
                 let done = self.records[job].done;
@@ -50,6 +51,7 @@ impl Simulation {
         self.studies.leaves(job);
         self.last_on.remove(&job);
         self.trainees.remove(&job);
+        self.phasing.remove(&job);
         self.release(job, Exit::Finished);
         self.let_those_after_end(job);
     }
@@ -198,6 +200,7 @@ impl Simulation {
             self.queue.push(finish, Happening::Finish(job, record.stamp));
             self.studies.pauses(job, false);
             self.expect_report(job);
+            self.expect_change(job);
         }
         self.watch.takes(job, on, now);
         if let Some(replica) = replica {
@@ -273,6 +276,7 @@ impl Simulation {
             let (done, from, pace) = (record.done, record.from, record.pace);
             self.queue.push(record.finish(), Happening::Finish(job, record.stamp));
             let generation = Generation(record.generation);
+            self.expect_change(job);
             self.engine.observe(now, Event::Progress { job, generation, done, from, pace });
         }
     }
@@ -296,6 +300,7 @@ impl Simulation {
             let (done, from, pace) = (record.done, at, record.pace);
             self.queue.push(record.finish(), Happening::Finish(job, record.stamp));
             self.expect_report(job);
+            self.expect_change(job);
             let record = &self.records[job];
             let generation = Generation(record.generation);
             self.engine.observe(at, Event::Progress { job, generation, done, from, pace });

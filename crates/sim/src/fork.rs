@@ -27,6 +27,7 @@ impl Simulation {
             services: self.services.clone(),
             answers: self.answers.clone(),
             trainees: self.trainees.clone(),
+            phasing: self.phasing.clone(),
             letting: self.letting.clone(),
             ..*self
         }

@@ -89,7 +89,10 @@ impl Simulation {
     /// The pace of a job on what it has, beside whom it has there: that on its slowest GPU.
     pub(crate) fn pace_of(&self, job: JobId, on: &Assignment) -> f64 {
         let spec = &self.engine.state().job(job).spec;
-        let pace = self.world.pace.pace(spec, on, &self.cluster);
+        let first = on.placement.slices().first();
+        let kind = first.map(|slice| self.cluster.nodes[slice.node.index()].kind);
+        let speed = kind.map_or(1.0, |kind| self.phase_speed(job, kind));
+        let pace = self.world.pace.pace(spec, on, &self.cluster) * speed;
         if on.share.is_whole() || on.gpus() == 0 {
             return pace;
         }
@@ -127,6 +130,7 @@ impl Simulation {
         let (done, from, generation) = (record.done, record.from, Generation(record.generation));
         let finish = record.finish() + self.world.notice_late();
         self.queue.push(finish, Happening::Finish(job, record.stamp));
+        self.expect_change(job);
         Some(Event::Progress { job, generation, done, from, pace })
     }
 }

@@ -8,10 +8,13 @@ use crate::record::Outcome;
 use crate::simulation::Simulation;
 use heeler_engine::Phase;
 use heeler_model::{Event, Exit, Generation, JobId, KindId, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A job is given up after so many rounds in a row without progress.
 const FAILURES_MAX: u32 = 5;
+
+/// A round that is short of its length by this is still a full one.
+const FULL_WITHIN_S: f64 = 5.0;
 
 /// Units handed out to a job for a round.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +33,11 @@ pub(crate) struct Rounds {
     start_s: f64,
     end_s: Option<f64>,
     handed: Vec<Handed>,
+    /// Who is in the round that runs, and who was in the one before, once there was one.
+    running: Option<BTreeSet<JobId>>,
+    before: Option<BTreeSet<JobId>>,
+    /// Seconds booked for jobs that are not done, where the world asks for it.
+    ran_s: BTreeMap<JobId, f64>,
     failures: BTreeMap<JobId, u32>,
     shuffle: Option<crate::workload::PythonRandom>,
     /// Rounds in a row in which nothing happened at all.
@@ -54,7 +62,8 @@ impl Simulation {
         if !self.turn_the_clock(arrival, until) {
             return false;
         }
-        self.book_round();
+        self.book_round(length_s);
+        self.look_for_batches();
         while self.next.as_ref().is_some_and(|job| job.submit <= self.now) {
             let job = self.next.take().expect("checked a line above");
             self.next = self.arrivals.next_job();
@@ -99,42 +108,91 @@ impl Simulation {
     }
 
     /// Book the work of the round that is over, what finished last first.
-    fn book_round(&mut self) {
+    fn book_round(&mut self, length_s: f64) {
         let mut handed = std::mem::take(&mut self.rounds.handed);
         handed.sort_by(|a, b| b.finish_s.total_cmp(&a.finish_s).then(a.job.cmp(&b.job)));
-        for Handed { job, kind, units, finish_s } in handed {
-            let seconds = finish_s - self.rounds.start_s;
+        for one in handed {
+            let (units, seconds) = self.less_restart(&one, length_s);
+            let Handed { job, kind, finish_s, .. } = one;
             let gpus = f64::from(self.records[job].gpus.max(1));
             // Units are dealt out to the GPUs; a GPU that gets none makes the whole round fail.
             let each = (units / gpus).floor();
             let last = units - each * (gpus - 1.0);
-            if seconds <= 0.0 || last <= 0.0 || (gpus > 1.0 && each <= 0.0) {
-                self.round_failed(job);
+            let idles = last <= 0.0 || (gpus > 1.0 && each <= 0.0);
+            let fails = match self.world.quirks.idle_parts_pass {
+                true => idles && seconds <= 0.0,
+                false => idles || seconds <= 0.0,
+            };
+            let over = self.has_run_long(job, seconds);
+            if fails {
+                self.round_failed(job, finish_s);
                 continue;
             }
             self.rounds.failures.remove(&job);
             self.engine.observe(self.now, Event::Ran { job, kind, seconds });
+            let rate = self.round_rate(job, kind);
             let record = &mut self.records[job];
-            let rate = self.engine.state().job(job).spec.rates()[kind.index()];
             record.useful_milli += units / rate * 1e6 * f64::from(record.milli);
             record.done += units;
+            let ends = record.work - record.done <= 0.0 || over;
+            if !ends {
+                self.change_batch(job, kind);
+            }
+            let record = &self.records[job];
             let (generation, done) = (Generation(record.generation), record.done);
             let progress = Event::Progress { job, generation, done, from: self.now, pace: 0.0 };
             self.engine.observe(self.now, progress);
-            let record = &mut self.records[job];
-            if record.work - record.done <= 0.0 {
-                record.ended = Some(Time::from_secs_f64(finish_s));
-                record.outcome = Outcome::Finished;
-                self.watch.leaves(&mut self.records[job]);
-                self.release(job, Exit::Finished);
+            if ends {
+                self.round_finished(job, finish_s);
             }
         }
     }
 
-    fn round_failed(&mut self, job: JobId) {
+    /// What a round came to for a job, less what starting again cost it.
+    fn less_restart(&self, handed: &Handed, length_s: f64) -> (f64, f64) {
+        let (units, seconds) = (handed.units, handed.finish_s - self.rounds.start_s);
+        let Some(restart_s) = self.world.quirks.restart_in_round_s else {
+            return (units, seconds);
+        };
+        let stood = self.rounds.before.as_ref().is_some_and(|ran| !ran.contains(&handed.job));
+        if !stood || seconds <= length_s - FULL_WITHIN_S {
+            return (units, seconds);
+        }
+        let left_s = seconds - restart_s;
+        ((units * (left_s / seconds)).trunc(), left_s)
+    }
+
+    /// Whether a job has run so long that it counts as done, whatever is left.
+    fn has_run_long(&mut self, job: JobId, seconds: f64) -> bool {
+        let Some(times) = self.world.quirks.done_after_alone else { return false };
+        let ran = self.rounds.ran_s.entry(job).or_default();
+        *ran += seconds;
+        *ran > (self.records[job].alone.secs_f64() * times).trunc()
+    }
+
+    fn round_finished(&mut self, job: JobId, finish_s: f64) {
+        self.rounds.ran_s.remove(&job);
+        self.phasing.remove(&job);
+        let record = &mut self.records[job];
+        record.ended = Some(Time::from_secs_f64(finish_s));
+        record.outcome = Outcome::Finished;
+        self.watch.leaves(&mut self.records[job]);
+        self.release(job, Exit::Finished);
+    }
+
+    /// Units per second of a job on a kind of GPU.
+    fn round_rate(&self, job: JobId, kind: KindId) -> f64 {
+        let rates = || self.engine.state().job(job).spec.rates().get(kind.index()).copied();
+        let phased = self.phasing.get(&job).map(|phased| phased.rate(kind));
+        phased.or_else(rates).unwrap_or(0.0)
+    }
+
+    fn round_failed(&mut self, job: JobId, finish_s: f64) {
         let failures = self.rounds.failures.entry(job).or_default();
         *failures += 1;
-        if *failures == FAILURES_MAX {
+        if *failures == FAILURES_MAX && self.world.quirks.idle_parts_pass {
+            self.round_finished(job, finish_s);
+        } else if *failures == FAILURES_MAX {
             self.records[job].outcome = Outcome::Dropped;
             self.watch.leaves(&mut self.records[job]);
             self.release(job, Exit::Failed);
@@ -148,12 +206,15 @@ impl Simulation {
             let on = job.assignment.as_ref().expect("a running job is placed");
             let Some(slice) = on.placement.slices().first() else { continue };
             let kind = self.cluster.nodes[slice.node.index()].kind;
-            let rate = job.spec.rates().get(kind.index()).copied().unwrap_or(0.0);
+            let rate = self.round_rate(job.id, kind);
             let record = &self.records[job.id];
             let units = (rate * length_s).trunc().min(record.work - record.done);
-            let finish_s = self.rounds.clock_s + units / rate;
+            // A job may have done more than all when it counts its steps anew.
+            let finish_s = self.rounds.clock_s + (units / rate).max(0.0);
             handed.push(Handed { job: job.id, kind, units, finish_s });
         }
+        let running = handed.iter().map(|handed| handed.job).collect();
+        self.rounds.before = self.rounds.running.replace(running);
         self.rounds.handed = handed;
     }
 }

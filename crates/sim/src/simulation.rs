@@ -1,12 +1,14 @@
 //! The simulator: a thin loop that feeds the engine with what happens in a modelled world, in
 //! virtual time. Idle time costs nothing; a job costs a handful of events.
 
+use crate::entitled::TenantShare;
 use crate::letting::Letting;
 use crate::loans::{Ledger, Loan};
 use crate::names::JobNames;
 use crate::neighbours::Neighbours;
+use crate::phases::Phasing;
 use crate::queue::{Happening, Queue};
-use crate::record::{Outcome, Record, Records};
+use crate::record::{Outcome, Records};
 use crate::report::Occupancy;
 use crate::rounds::Rounds;
 use crate::services::Serving;
@@ -60,6 +62,8 @@ pub struct Simulation {
     pub(crate) answers: Vec<Event>,
     /// Unfinished jobs of which profiles were measured.
     pub(crate) trainees: BTreeMap<JobId, Trainee>,
+    /// Unfinished jobs that change their batch on the way.
+    pub(crate) phasing: Phasing,
     /// How many jobs will be let start at some time.
     pub(crate) to_release: u32,
     /// Who is let start when.
@@ -109,6 +113,7 @@ impl Simulation {
             services: Vec::new(),
             answers: Vec::new(),
             trainees: BTreeMap::new(),
+            phasing: Phasing::new(),
             to_release: 0,
             letting: Letting::default(),
         }
@@ -229,43 +234,6 @@ impl Simulation {
         self.idle_moments = if idle { self.idle_moments + 1 } else { 0 };
     }
 
-    pub(crate) fn submit(&mut self, job: TraceJob) {
-        let mut spec = job.spec;
-        let profiles = self.world.profiles.as_ref();
-        let trains = profiles.is_some_and(|profiles| profiles.describe(&mut spec));
-        let work = spec.truth_for_the_oracle().map_or(0.0, |truth| truth.work);
-        let alone = Span::from_micros((work / spec.nominal_pace).round() as u64);
-        let gpus = spec.demand.asked();
-        let deadline = spec.deadlines().last().map(|deadline| deadline.at);
-        let (tenant, model) = (spec.tenant, spec.model);
-        let mut record = Record {
-            submitted: job.submit,
-            work,
-            alone,
-            gpus,
-            deadline,
-            tenant,
-            model,
-            held_since: self.now,
-            ..Record::default()
-        };
-        self.watch.joins(&mut record);
-        let id = self.records.push(record);
-        if trains {
-            self.trainees.insert(id, Trainee::new(self.cluster.kinds.len()));
-        }
-        if let Some(name) = job.name {
-            self.names.push(id, &name);
-        }
-        if let (Some(trial), Some(study)) = (job.trial, spec.study()) {
-            self.studies.joins(id, study, *trial);
-        }
-        if let Some(cost) = job.start_cost {
-            self.start_costs.insert(id, cost);
-        }
-        self.engine.observe(self.now, Event::Submitted { job: id, spec: Box::new(spec) });
-    }
-
     /// Decide, act, and decide again as long as actions are answered at once.
     pub(crate) fn decide(&mut self) {
         loop {
@@ -294,6 +262,7 @@ impl Simulation {
         let state = self.engine.state();
         self.watch.counts(state.waiting(), state.running());
         self.ledger.note(state.tenants());
+        self.watch.entitled.note(state.tenants());
         self.count_idle();
     }
 
@@ -352,6 +321,11 @@ impl Simulation {
     /// What the cluster looked like over time.
     pub fn timeline(&self) -> &Timeline {
         self.watch.timeline()
+    }
+
+    /// What tenants had beside what they were entitled to.
+    pub fn shares(&self) -> Vec<TenantShare> {
+        self.watch.entitled.shares(&self.cluster)
     }
 
     /// GPU time that tenants with a quota lent and borrowed.

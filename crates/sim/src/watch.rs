@@ -1,5 +1,6 @@
 //! The simulation's eyes: what is in use, who waits, and how a fair share would have looked.
 
+use crate::entitled::Entitled;
 use crate::record::{Record, Records};
 use crate::report::Occupancy;
 use crate::timeline::{Level, Timeline};
@@ -34,6 +35,8 @@ pub struct Watch {
     shared: u64,
     /// Microseconds of GPUs that several jobs were on.
     shared_us: f64,
+    /// What tenants are entitled to.
+    pub(crate) entitled: Entitled,
 }
 
 impl Watch {
@@ -51,6 +54,7 @@ impl Watch {
             segments: None,
             shared: 0,
             shared_us: 0.0,
+            entitled: Entitled::new(cluster),
         }
     }
 
@@ -58,6 +62,7 @@ impl Watch {
     pub(crate) fn beginning_at(mut self, now: Time) -> Watch {
         self.last = now;
         self.timeline.begin(now);
+        self.entitled.begin(now);
         self
     }
 
@@ -87,6 +92,7 @@ impl Watch {
         }
         self.shared_us += self.shared as f64 * span;
         self.timeline.add(now, &self.level);
+        self.entitled.until(now, self.level.there_milli as f64);
         self.last = now;
     }
 
@@ -99,6 +105,7 @@ impl Watch {
             return;
         }
         self.active += 1;
+        self.entitled.wants(record.tenant, f64::from(record.gpus));
         record.contention = self.contention;
         record.equal_share = *self.equal_share.entry(record.gpus).or_insert(0.0);
     }
@@ -108,6 +115,7 @@ impl Watch {
             return;
         }
         self.active -= 1;
+        self.entitled.wants(record.tenant, -f64::from(record.gpus));
         record.contention = self.contention - record.contention;
         record.equal_share = self.equal_share[&record.gpus] - record.equal_share;
     }

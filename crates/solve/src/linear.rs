@@ -38,6 +38,8 @@ pub struct Answer {
     pub status: Status,
     /// Steps it took.
     pub steps: u32,
+    /// What a little more of each bound would be worth, in the order of rows.
+    pub prices: Vec<f64>,
 }
 
 impl Linear {
@@ -113,7 +115,8 @@ impl Linear {
         };
         let values: Vec<f64> = solver.solution.x.iter().map(|value| value.max(0.0)).collect();
         let worth = self.worth.iter().zip(&values).map(|(worth, value)| worth * value).sum();
-        Answer { values, worth, status, steps: solver.solution.iterations }
+        let prices = solver.solution.z[..self.rows.len()].to_vec();
+        Answer { values, worth, status, steps: solver.solution.iterations, prices }
     }
 }
 

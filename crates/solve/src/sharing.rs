@@ -2,9 +2,16 @@
 //! places at once. The linear programmes of Gavel (Narayanan et al., OSDI 2020).
 
 mod finish;
+mod interior;
+mod merged;
+mod nash;
+mod normal;
+mod water;
 
-use crate::linear::{Answer, Linear, Status};
+use crate::linear::Status;
 pub use finish::Finish;
+use merged::Merged;
+pub use water::Within;
 
 /// Who shares.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +31,9 @@ pub struct Sharing {
     pub rows: Vec<Row>,
 }
 
+/// What a row must have: the parts of its time times these factors come to at least one.
+pub type Floor = Option<Vec<f64>>;
+
 /// Who has which part of the time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Division {
@@ -41,108 +51,38 @@ pub struct Division {
 const STEPS_MAX: u32 = 200;
 /// Parts are rounded to this, so that what differs by the last bits of a solver is the same.
 const GRAIN: f64 = 1e-6;
-/// How much the second programme may take off the level that the first found.
-const SLACK: f64 = 1e-7;
 
 impl Sharing {
     /// Raise the worth of whoever has the least as far as it goes; then, among all ways to do so,
     /// take the one with the smallest sum of squares. There is only one, so the answer does not
     /// hang on where a solver comes to, and nobody is promised what the level does not need.
     pub fn max_min(&self) -> Division {
-        // Solvers count to so many digits after the point; so the level must be near one.
-        let best_of = |row: &Row| row.worth.iter().copied().fold(0.0, f64::max);
-        let unit = self.rows.iter().map(best_of).fold(f64::INFINITY, f64::min);
-        if unit <= 0.0 || !unit.is_finite() {
-            let parts = vec![vec![0.0; self.places.len()]; self.rows.len()];
-            return Division { level: 0.0, parts, is_optimal: true, steps: 0 };
-        }
-        let scaled =
-            |row: &Row| Row { worth: row.worth.iter().map(|worth| worth / unit).collect(), ..*row };
-        let rows = self.rows.iter().map(scaled).collect();
-        let division = Sharing { places: self.places.clone(), rows }.max_min_scaled();
-        Division { level: division.level * unit, ..division }
+        self.merged().max_min()
     }
 
-    /// Shares that raise the least worth as far as it goes, whichever a solver comes to.
-    fn highest_level(&self) -> Answer {
-        let level_at = self.rows.len() * self.places.len();
-        let mut programme = self.programme(level_at + 1);
-        programme.set_worth(level_at, 1.0);
-        for (index, row) in self.rows.iter().enumerate() {
-            let mut terms = self.terms(index, row, -1.0);
-            terms.push((level_at, 1.0));
-            programme.at_most(terms, 0.0);
-        }
-        programme.maximise(STEPS_MAX)
-    }
-
-    fn max_min_scaled(&self) -> Division {
-        let level_at = self.rows.len() * self.places.len();
-        let best = self.highest_level();
-        let level = best.worth;
-        let mut second = self.programme(level_at);
-        for (index, row) in self.rows.iter().enumerate() {
-            second.at_most(self.terms(index, row, -1.0), -level * (1.0 - SLACK));
-        }
-        for variable in 0..level_at {
-            second.set_penalty(variable, 1.0);
-        }
-        let unique = second.maximise(STEPS_MAX);
-        let usable = unique.status != Status::Impossible;
-        let steps = best.steps + unique.steps;
-        let optimal = best.status == Status::Optimal && unique.status == Status::Optimal;
-        self.division(level, if usable { &unique } else { &best }, optimal, steps)
-    }
-
-    /// Raise the sum of all worths as far as it goes.
+    /// Raise the sum of all worths as far as it goes; of all ways to do so, the one with the
+    /// smallest sum of squares.
     pub fn max_sum(&self) -> Division {
-        let mut programme = self.programme(self.rows.len() * self.places.len());
-        self.value_sum(&mut programme, 1.0);
-        let best = programme.maximise(STEPS_MAX);
-        self.division(best.worth, &best, best.status == Status::Optimal, best.steps)
+        self.max_sum_above(&vec![None; self.rows.len()]).expect("nothing is asked for")
     }
 
-    /// Nobody more than all the time, nothing beyond its places.
-    fn programme(&self, variables: usize) -> Linear {
-        let columns = self.places.len();
-        let mut programme = Linear::new(variables);
-        for index in 0..self.rows.len() {
-            let row = (0..columns).map(|column| (index * columns + column, 1.0)).collect();
-            programme.at_most(row, 1.0);
+    /// The same, each row above its floor; none, if that cannot be.
+    pub fn max_sum_above(&self, floors: &[Floor]) -> Option<Division> {
+        // Who has a floor is a class by itself.
+        let merged =
+            Merged::of(self, |row| [floors[row].as_ref().map_or(0, |_| row as u64 + 1); 3]);
+        let mut by_class: Vec<Floor> = vec![None; merged.rows.len()];
+        for (class, floor) in merged.class_of.iter().zip(floors) {
+            by_class[*class].clone_from(floor);
         }
-        for (column, places) in self.places.iter().enumerate() {
-            let rows = self.rows.iter().enumerate();
-            let taken = rows.map(|(index, row)| (index * columns + column, row.size));
-            programme.at_most(taken.collect(), *places);
-        }
-        programme
+        let best = merged.highest_sum(&by_class);
+        let found = best.status != Status::Impossible;
+        found.then(|| merged.least_squares_of_sum(&by_class, best.worth, &best))
     }
 
-    fn terms(&self, index: usize, row: &Row, sign: f64) -> Vec<(usize, f64)> {
-        let columns = self.places.len();
-        let worth = row.worth.iter().enumerate();
-        worth.map(|(column, worth)| (index * columns + column, sign * worth)).collect()
-    }
-
-    fn value_sum(&self, programme: &mut Linear, scale: f64) {
-        for (index, row) in self.rows.iter().enumerate() {
-            for (variable, worth) in self.terms(index, row, 1.0) {
-                programme.set_worth(variable, worth * scale);
-            }
-        }
-    }
-
-    fn division(&self, level: f64, answer: &Answer, is_optimal: bool, steps: u32) -> Division {
-        let columns = self.places.len();
-        let rounded = |part: &f64| (part / GRAIN).round() * GRAIN;
-        let row = |index: usize| {
-            let own = answer.values[index * columns..(index + 1) * columns].iter();
-            // Time where it is worth nothing is no time.
-            let worth = self.rows[index].worth.iter();
-            own.zip(worth).map(|(part, worth)| if *worth > 0.0 { rounded(part) } else { 0.0 })
-        };
-        let parts = (0..self.rows.len()).map(|index| row(index).collect()).collect();
-        Division { level, parts, is_optimal, steps }
+    /// Rows that are alike, taken together.
+    fn merged(&self) -> Merged {
+        Merged::of(self, |_| [0; 3])
     }
 }
 
@@ -192,5 +132,46 @@ mod tests {
         let division = Sharing { places: vec![1.0, 1.0], rows }.max_min();
         assert!((division.level - 1.0).abs() < 1e-6, "{division:?}");
         assert_eq!(division.parts[0][1], 0.0);
+    }
+
+    /// Each row alone in its class is what would be solved without classes.
+    #[test]
+    fn rows_taken_together_get_what_each_would_get() {
+        let kinds = [[4.0, 1.0, 0.5], [3.0, 2.0, 0.0], [1.0, 1.0, 1.0]];
+        let row = |index: usize| Row {
+            size: [1.0, 2.0, 1.0, 4.0][index % 4],
+            worth: kinds[index % 3].to_vec(),
+        };
+        let sharing = Sharing { places: vec![3.0, 4.0, 2.0], rows: (0..40).map(row).collect() };
+        let together = sharing.merged();
+        let apart = Merged::of(&sharing, |index| [index as u64, 0, 0]);
+        assert_eq!((together.rows.len(), apart.rows.len()), (9, 40));
+        let sums = |division: &Division| -> Vec<f64> {
+            division.parts.iter().flatten().copied().collect()
+        };
+        let (few, many) = (together.max_min(), apart.max_min());
+        assert!((few.level / many.level - 1.0).abs() < 1e-7, "{} {}", few.level, many.level);
+        for (few, many) in sums(&few).iter().zip(sums(&many)) {
+            assert!((few - many).abs() < 2e-5, "{few} {many}");
+        }
+        let best = apart.highest_sum(&vec![None; 40]);
+        let many = apart.least_squares_of_sum(&vec![None; 40], best.worth, &best);
+        let few = sharing.max_sum();
+        assert!((few.level / best.worth - 1.0).abs() < 1e-7);
+        for (few, many) in sums(&few).iter().zip(sums(&many)) {
+            assert!((few - many).abs() < 1e-3, "{few} {many}");
+        }
+    }
+
+    /// One row must have half of the better column, though the other would make more of it.
+    #[test]
+    fn floors_are_kept_or_said_to_be_too_high() {
+        let rows = vec![Row { size: 1.0, worth: vec![4.0] }, Row { size: 1.0, worth: vec![1.0] }];
+        let sharing = Sharing { places: vec![1.0], rows };
+        assert!((sharing.max_sum().level - 4.0).abs() < 1e-6);
+        let floored = sharing.max_sum_above(&[None, Some(vec![2.0])]).expect("there is room");
+        assert!((floored.level - 2.5).abs() < 1e-6, "{floored:?}");
+        assert!((floored.parts[1][0] - 0.5).abs() < 1e-5, "{floored:?}");
+        assert_eq!(sharing.max_sum_above(&[Some(vec![1.2]), Some(vec![2.0])]), None);
     }
 }

@@ -2,6 +2,10 @@
 //! `../shared/data` beside the repository (or below `HEELER_SHARED`); where they are absent, the
 //! tests say so loudly and pass.
 
+mod figures;
+
+pub use figures::{Within, shows};
+
 use heeler_model::Cluster;
 use heeler_recipes::Card;
 use heeler_sim::Simulation;

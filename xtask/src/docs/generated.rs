@@ -1,20 +1,22 @@
 //! Pages of the reference that are made from the program itself, so that they cannot be wrong: what
 //! it says of its commands, recipes and worlds.
 
+use super::recipes;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The generated pages: where they belong, and what they should say.
-pub(super) fn pages(programs: &Path) -> Result<Vec<(PathBuf, String)>> {
+pub(super) fn pages(root: &Path, programs: &Path) -> Result<Vec<(PathBuf, String)>> {
     let program = programs.join("heeler");
     let page = |name: &str, text: String| (Path::new("docs/reference").join(name), text);
-    Ok(vec![
+    let mut pages = vec![
         page("command-line.md", command_line(&program)?),
-        page("recipes.md", recipes(&json(&program, "recipes")?)),
         page("worlds.md", worlds(&program, &json(&program, "worlds")?)?),
-    ])
+    ];
+    pages.extend(recipes::pages(root, &json(&program, "recipes")?)?);
+    Ok(pages)
 }
 
 /// Those pages that do not say what they should.
@@ -22,13 +24,19 @@ pub(super) fn stale(root: &Path, programs: &Path) -> Result<Vec<PathBuf>> {
     let is_stale = |(path, text): &(PathBuf, String)| {
         std::fs::read_to_string(root.join(path)).ok().as_deref() != Some(text)
     };
-    let pages = pages(programs)?.into_iter();
-    Ok(pages.filter(is_stale).map(|(path, _)| path).collect())
+    let pages = pages(root, programs)?;
+    let mut stale = recipes::left_over(root, &pages);
+    stale.extend(pages.into_iter().filter(is_stale).map(|(path, _)| path));
+    Ok(stale)
 }
 
 /// Write the pages.
 pub(super) fn write(root: &Path, programs: &Path) -> Result<()> {
-    for (path, text) in pages(programs)? {
+    let pages = pages(root, programs)?;
+    for path in recipes::left_over(root, &pages) {
+        std::fs::remove_file(root.join(path))?;
+    }
+    for (path, text) in pages {
         let path = root.join(path);
         std::fs::write(&path, text)
             .with_context(|| format!("{} cannot be written", path.display()))?;
@@ -48,7 +56,7 @@ fn json(program: &Path, list: &str) -> Result<Value> {
     Ok(serde_json::from_str(&output(program, &[list, "--json"])?)?)
 }
 
-fn heading(title: &str, from: &str) -> String {
+pub(super) fn heading(title: &str, from: &str) -> String {
     format!("# {title}\n\nThis page is made by `cargo xtask docs --write` from {from}.\n")
 }
 
@@ -93,62 +101,12 @@ fn commands(help: &str) -> Vec<&str> {
     commands
 }
 
-fn word<'a>(value: &'a Value, key: &str) -> &'a str {
+pub(super) fn word<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
-fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+pub(super) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().map_or(&[], Vec::as_slice)
-}
-
-fn recipes(all: &Value) -> String {
-    let mut text = heading("Recipes", "the cards in `recipes/`");
-    text.push_str(
-        "\nRows are those of the catalogue of published systems. \"Truth\" says whether a recipe \
-         is told how long\njobs really run, as only a simulator can; its knob `predict` or \
-         `estimate` changes \
-         that.\n\n| recipe | row | truth | what it does |\n|---|---|---|---|\n",
-    );
-    for recipe in list(all, "recipes") {
-        let (name, row) = (word(recipe, "name"), word(recipe, "row"));
-        let truth = if recipe["knows_the_truth"] == true { "yes" } else { "" };
-        let summary = word(recipe, "summary");
-        text.push_str(&format!("| [{name}](#{name}) | {row} | {truth} | {summary} |\n"));
-    }
-    for recipe in list(all, "recipes") {
-        add_recipe(recipe, &mut text);
-    }
-    text
-}
-
-fn add_recipe(recipe: &Value, text: &mut String) {
-    text.push_str(&format!("\n## {}\n\n{}\n", word(recipe, "name"), word(recipe, "summary")));
-    let paper = word(recipe, "paper");
-    if !paper.is_empty() {
-        text.push_str(&format!("\nPublished as: {paper}.\n"));
-    }
-    let parts = list(recipe, "parts").iter();
-    let parts: Vec<String> =
-        parts.map(|part| format!("{} `{}`", word(part, "family"), word(part, "is"))).collect();
-    text.push_str(&format!("\nMade of: {}.\n", parts.join(", ")));
-    if !list(recipe, "knobs").is_empty() {
-        text.push_str("\n| knob | set to | takes | meaning |\n|---|---|---|---|\n");
-    }
-    for knob in list(recipe, "knobs") {
-        let value = knob["value"].as_str().map_or("not set".into(), |value| format!("`{value}`"));
-        let (takes, meaning) = (word(knob, "takes").replace('|', "\\|"), word(knob, "meaning"));
-        text.push_str(&format!("| `{}` | {value} | {takes} | {meaning} |\n", word(knob, "name")));
-    }
-    text.push_str("\nClaims, each with the test that shows it:\n\n");
-    for claim in list(recipe, "claims") {
-        text.push_str(&format!("- {} (`{}`)\n", word(claim, "text"), word(claim, "test")));
-    }
-    if !list(recipe, "differs").is_empty() {
-        text.push_str("\nDifferences from what was published:\n\n");
-    }
-    for differs in list(recipe, "differs") {
-        text.push_str(&format!("- {}\n", differs.as_str().unwrap_or_default()));
-    }
 }
 
 fn worlds(program: &Path, all: &Value) -> Result<String> {
@@ -179,26 +137,5 @@ mod tests {
     fn commands_are_found_in_help() {
         let help = "About\n\nCommands:\n  one  This\n  two  That\n         and more\n\nOptions:\n";
         assert_eq!(commands(help), ["one", "two"]);
-    }
-
-    #[test]
-    fn recipes_become_a_page() {
-        let all = serde_json::json!({ "recipes": [{
-            "name": "one", "row": "B1", "summary": "Does.", "knows_the_truth": true,
-            "parts": [{ "family": "order", "is": "fifo" }],
-            "knobs": [{ "name": "k", "value": null, "takes": "a or b", "meaning": "M." }],
-            "claims": [{ "text": "It holds.", "test": "it_holds" }],
-            "differs": ["Not so."],
-        }]});
-        let page = recipes(&all);
-        for line in [
-            "| [one](#one) | B1 | yes | Does. |",
-            "Made of: order `fifo`.",
-            "| `k` | not set | a or b | M. |",
-            "- It holds. (`it_holds`)",
-            "- Not so.",
-        ] {
-            assert!(page.lines().any(|own| own == line), "{line}: {page}");
-        }
     }
 }

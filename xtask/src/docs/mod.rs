@@ -7,6 +7,7 @@
 mod compare;
 mod generated;
 mod markdown;
+mod recipes;
 mod shell;
 
 pub use compare::missing;

@@ -43,6 +43,22 @@ impl Progress {
     }
 }
 
+/// How a job that changes its batch on the way counts and runs now, compared with how it was
+/// submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tempo {
+    /// Units of work per second.
+    pub pace: f64,
+    /// Units of all its work.
+    pub work: f64,
+}
+
+impl Default for Tempo {
+    fn default() -> Tempo {
+        Tempo { pace: 1.0, work: 1.0 }
+    }
+}
+
 /// Why a job that was told to stop does not come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -87,6 +103,9 @@ pub struct Job {
     pub generation: Generation,
     /// Its work.
     pub progress: Progress,
+    /// How it counts and runs since it last changed its batch.
+    #[serde(default)]
+    pub tempo: Tempo,
     /// Time it has had GPUs, up to `since` if it runs.
     pub attained: Span,
     /// GPU time it has had in thousandths of a GPU × microseconds, up to `since` if it runs.
@@ -121,6 +140,7 @@ impl Job {
             lease: None,
             generation: Generation(0),
             progress: Progress { done: 0.0, from: submitted, pace: 0.0 },
+            tempo: Tempo::default(),
             attained: Span::ZERO,
             attained_milli: 0,
             started: None,

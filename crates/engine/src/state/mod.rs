@@ -7,7 +7,7 @@ mod table;
 mod tenants;
 mod touched;
 
-pub use job::{DemandId, Job, Leaving, Noted, Phase, Progress};
+pub use job::{DemandId, Job, Leaving, Noted, Phase, Progress, Tempo};
 pub use table::JobTable;
 pub use tenants::{TenantUse, Tenants};
 pub use touched::Touched;

@@ -40,7 +40,7 @@ pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
         let names = Names::of(&engine, 0);
         let whys = asked.iter().map(|job| timed(|| why(&engine, &names, 0, *job)).1 * 1e3);
         add("why", whys.fold(0.0, f64::max), Some(WHY_MS));
-        let scene = Scene::of(&engine, 0);
+        let scene = Scene::of(engine.fork(), 0);
         let whens = asked.iter().map(|job| timed(|| when(&scene, *job)).1 * 1e3);
         add("when", median(whens.collect()), None);
         let question = WhatIf { add_nodes: 4, ..WhatIf::default() };

@@ -6,6 +6,7 @@ use crate::mistake::Mistake;
 use crate::show;
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use heeler_api::ServerView;
 use std::fs::OpenOptions;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
@@ -119,7 +120,10 @@ impl Up {
             .context("the server cannot be started")?;
         let client = Client::at(Address::Socket(socket_in(state)))?;
         let begun = Instant::now();
-        while client.get::<serde_json::Value>("/v1/server").is_err() {
+        let server: ServerView = loop {
+            if let Ok(server) = client.get("/v1/server") {
+                break server;
+            }
             if let Some(ended) = child.try_wait()? {
                 bail!("the server ended at once ({ended}): {}", last_lines(&path));
             }
@@ -127,6 +131,9 @@ impl Up {
                 bail!("the server does not answer; see {}", path.display());
             }
             std::thread::sleep(Duration::from_millis(20));
+        };
+        for note in &server.notes {
+            eprintln!("note: {note}");
         }
         show::print(&format!(
             "the server answers at {} (process {}); `heeler down` ends it\n",

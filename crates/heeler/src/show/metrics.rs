@@ -16,13 +16,23 @@ pub(crate) fn summary(summary: &Summary) -> String {
     let mut times = Table::new(&["", "mean>", "p50>", "p95>", "p99>", "max>"]);
     times.row(spread("completion", &summary.completion_s));
     times.row(spread("waiting", &summary.waiting_s));
-    let mut fairness =
-        Table::new(&["finish-time fairness", "mean>", "p50>", "p99>", "worst>", "above 1.05>"]);
+    let mut fairness = Table::new(&[
+        "finish-time fairness",
+        "mean>",
+        "p50>",
+        "p99>",
+        "worst>",
+        "above 1.05>",
+        "Gini>",
+    ]);
     let variants = &summary.fairness;
     fairness.row(ratio("against equal shares", &variants.isolated));
     fairness.row(ratio("against mean contention", &variants.themis));
     fairness.row(ratio("against static contention", &variants.static_contention));
     let mut text = format!("{}\n{}\n{}", times.text(), facts(summary), fairness.text());
+    if let Some(table) = shares(summary) {
+        text.push_str(&format!("\n{table}"));
+    }
     for table in [services(&summary.services), loans(&summary.loans)].into_iter().flatten() {
         text.push_str(&format!("\n{table}"));
     }
@@ -70,6 +80,32 @@ fn services(services: &[ServiceFigures]) -> Option<String> {
     let idle = services.iter().filter(|service| service.gpu_hours == 0.0);
     let notes = idle.map(|service| format!("no replica of {} ever ran\n", service.name));
     (!services.is_empty()).then(|| table.text() + &notes.collect::<String>())
+}
+
+/// What tenants had beside what they were entitled to, if there are several.
+fn shares(summary: &Summary) -> Option<String> {
+    let inequality = summary.inequality?;
+    let mut table = Table::new(&[
+        "tenant",
+        "weight>",
+        "entitled GPU-hours>",
+        "had>",
+        "had of entitled>",
+        "envy GPU-hours>",
+    ]);
+    for share in &summary.shares {
+        table.row([
+            share.name.clone(),
+            share.weight.to_string(),
+            decimal(share.due_gpu_hours),
+            decimal(share.had_gpu_hours),
+            percent(share.ratio),
+            decimal(share.envy_gpu_hours),
+        ]);
+    }
+    let worst = summary.shares.iter().map(|share| share.ratio).fold(f64::INFINITY, f64::min);
+    let note = format!("worst {} of its part, Gini {}\n", percent(worst), decimal(inequality));
+    Some(table.text() + &note)
 }
 
 /// Who lent GPUs to whom, if anybody has a quota.
@@ -172,7 +208,10 @@ fn spread(name: &str, spread: &Spread) -> Vec<String> {
 
 fn ratio(name: &str, variant: &FinishTime) -> Vec<String> {
     let values = [variant.ratio.mean, variant.ratio.p50, variant.ratio.p99, variant.ratio.max];
-    let values = values.map(decimal).into_iter().chain([percent(variant.unfair)]);
+    let values = values
+        .map(decimal)
+        .into_iter()
+        .chain([percent(variant.unfair), decimal(variant.inequality)]);
     std::iter::once(name.to_string()).chain(values).collect()
 }
 

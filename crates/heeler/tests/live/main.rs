@@ -6,6 +6,7 @@ mod commands;
 mod killing;
 mod mistakes;
 mod network;
+mod recipes;
 mod replaying;
 mod restart;
 

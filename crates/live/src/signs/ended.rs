@@ -5,12 +5,23 @@ use crate::job::{Leaving, Over};
 use crate::live::Live;
 use heeler_api::JobState;
 use heeler_backend::{Ending, Way};
-use heeler_model::{Event, Exit, Generation, JobId, Span};
+use heeler_model::{Event, Exit, Generation, JobId, Span, Time};
 
 /// Seconds between retries, at most.
 const BACKOFF_MAX_S: u64 = 86_400;
 
 impl Live {
+    /// It ended a while ago, when nobody was there to be told: it has held nothing since.
+    pub(super) fn gone(&mut self, id: u32, generation: Generation, ago_ms: u64) {
+        let now = self.now;
+        let Some(job) = self.jobs.live_mut(id).filter(|job| job.is_at(generation)) else { return };
+        if let Some(attempt) = job.attempt.as_mut().filter(|_| ago_ms > 0) {
+            let at = now.micros().saturating_sub(ago_ms.saturating_mul(1_000));
+            let began = attempt.started.unwrap_or(attempt.since);
+            attempt.gone = Some(Time::from_micros(at).max(began));
+        }
+    }
+
     pub(super) fn ended(&mut self, id: u32, generation: Generation, ending: &Ending) {
         let Some(job) = self.jobs.live(id).filter(|job| job.is_at(generation)) else { return };
         if let Some(leaving) = job.leaving {
@@ -66,7 +77,8 @@ impl Live {
         let Some((attempt, lost)) = self.close(id, word, worth) else { return };
         self.eviction_over(id, &attempt, None, lost);
         self.tell(Event::Stopped { job: JobId(id), generation, exit });
-        self.over(id, over);
+        let at = attempt.until(over.at);
+        self.over(id, Over { at, ..over });
     }
 
     /// It ended with an error of its own: it is tried again, later each time, or has failed.

@@ -19,7 +19,10 @@ impl Live {
             Sign::Stopped { job, generation, way, took_ms: _ } => {
                 self.stopped(job.0, *generation, *way);
             }
-            Sign::Ended { job, generation, ending } => self.ended(job.0, *generation, ending),
+            Sign::Ended { job, generation, ending, ago_ms } => {
+                self.gone(job.0, *generation, *ago_ms);
+                self.ended(job.0, *generation, ending);
+            }
             Sign::Perished { job } => self.perished(job.0),
             Sign::Reported { job, generation, said } => {
                 self.reported(job.0, *generation, &said.report);
@@ -68,15 +71,15 @@ impl Live {
 
     /// End the stretch that a job has, and book it.
     pub(crate) fn close(&mut self, id: u32, word: &str, worth: Worth) -> Option<(Attempt, u64)> {
-        let now = self.now;
         let attempt = self.jobs.live_mut(id)?.attempt.take()?;
+        let until = attempt.until(self.now);
         let lost = self.book(id, &attempt, worth);
         self.clear_run_alarms(id);
         self.jobs.placed.remove(&id);
         let job = self.jobs.live_mut(id)?;
-        job.had += now.since(attempt.since);
+        job.had += until.since(attempt.since);
         if let Some(started) = attempt.started {
-            job.ran += attempt.leaves.unwrap_or(now).max(started).since(started);
+            job.ran += attempt.leaves.unwrap_or(until).max(started).since(started);
         }
         if job.past.len() >= PAST_MAX {
             job.past.remove(0);
@@ -85,7 +88,7 @@ impl Live {
             generation: attempt.generation,
             assignment: attempt.assignment.clone(),
             since: attempt.since,
-            until: now,
+            until,
             started: attempt.started,
             leaves: attempt.leaves,
             end: word.into(),

@@ -3,7 +3,7 @@
 use crate::accounts::held;
 use crate::job::{Attempt, Job, Past};
 use crate::live::Live;
-use heeler_api::{AttemptView, Code, JobState, JobView, Problem, Selection, Who};
+use heeler_api::{AttemptView, Code, JobState, JobView, Problem, Role, Selection, Who};
 use heeler_backend::Labels;
 use heeler_model::{JobId, Time};
 
@@ -84,7 +84,13 @@ impl Live {
         let mut view = self.view(found);
         view.attempts = found.past.iter().map(|past| self.past_view(past)).collect();
         view.attempts.extend(found.attempt.as_ref().map(|attempt| self.attempt_view(attempt)));
-        view.submission = Some((*found.submission).clone());
+        let mut submission = (*found.submission).clone();
+        // Scripts and environments hold keys to other things; who may only look sees neither.
+        if found.user != who.user && who.role < Role::Operator {
+            submission.env.clear();
+            submission.script = None;
+        }
+        view.submission = Some(submission);
         Ok(view)
     }
 
@@ -98,7 +104,7 @@ impl Live {
     }
 
     fn view(&self, job: &Job) -> JobView {
-        let now = self.now;
+        let now = self.seen();
         let submission = &job.submission;
         let over = job.over.as_ref();
         let running = job.attempt.as_ref();

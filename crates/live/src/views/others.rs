@@ -112,7 +112,7 @@ impl Live {
     pub fn usage(&self, who: &Who) -> Usage {
         let mut rows: BTreeMap<(TenantId, String), Row> = self.accounts.rows.clone();
         for job in self.jobs.placed.iter().filter_map(|job| self.jobs.live(*job)) {
-            let now = job.attempt.as_ref().map_or(0, |attempt| held(attempt, self.now));
+            let now = job.attempt.as_ref().map_or(0, |attempt| held(attempt, self.seen()));
             let row = rows.entry((job.tenant, job.user.clone())).or_default();
             row.useful = row.useful.saturating_add(now);
         }
@@ -129,7 +129,7 @@ impl Live {
         Usage {
             since: self.epoch as f64,
             rows: seen.map(view).collect(),
-            capacity_gpu_s: f64::from(self.inventory.cluster.gpus()) * self.now.secs_f64(),
+            capacity_gpu_s: f64::from(self.inventory.cluster.gpus()) * self.seen().secs_f64(),
         }
     }
 

@@ -98,7 +98,7 @@ impl Live {
         Outlook {
             job: job.number(),
             limit: job.time_limit_s.map(Span::from_secs),
-            ran: job.ran + now.map_or(Span::ZERO, |since| self.now.since(since)),
+            ran: job.ran + now.map_or(Span::ZERO, |since| self.seen().since(since)),
             left: left.filter(|_| now.is_some()),
             waits: keeps.reason().is_some()
                 && !in_vain

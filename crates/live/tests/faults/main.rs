@@ -68,6 +68,6 @@ fn a_node_that_was_declared_lost_is_lost_though_the_server_died() {
     // The server dies before it carries that out.
     assert_eq!(turn(3, Input::Restarted), lose);
     let (job, generation, ending) = (launch.job, launch.generation, Ending::Lost);
-    turn(4, Input::Sign(Sign::Ended { job, generation, ending }));
+    turn(4, Input::Sign(Sign::Ended { job, generation, ending, ago_ms: 0 }));
     assert_eq!(turn(5, Input::Restarted), []);
 }

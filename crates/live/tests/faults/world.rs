@@ -145,7 +145,7 @@ impl World {
 
     fn end(&mut self, key: Key, ending: Ending) {
         let (job, generation) = key;
-        self.settle(key, Stage::Over, Sign::Ended { job, generation, ending });
+        self.settle(key, Stage::Over, Sign::Ended { job, generation, ending, ago_ms: 0 });
     }
 
     fn happen(&mut self, key: Key, next: Next) {
@@ -424,7 +424,7 @@ impl World {
                 let (job, generation) = *key;
                 attempt.sign = Some(match sleeps {
                     true => Sign::Perished { job },
-                    false => Sign::Ended { job, generation, ending: Ending::Lost },
+                    false => Sign::Ended { job, generation, ending: Ending::Lost, ago_ms: 0 },
                 });
             }
         }
@@ -495,7 +495,7 @@ impl World {
         let (job, generation) = key;
         match self.attempts.get(&key).and_then(|attempt| attempt.sign.clone()) {
             Some(Sign::Perished { .. }) => {
-                self.tell(Sign::Ended { job, generation, ending: Ending::Lost });
+                self.tell(Sign::Ended { job, generation, ending: Ending::Lost, ago_ms: 0 });
             }
             Some(sign) => self.tell(sign),
             None => {}

@@ -7,7 +7,7 @@ use heeler_api::{
 };
 use heeler_backend::{Ending, Expected, Order, Resume, Said, Sign, Way};
 use heeler_live::{Act, Ask, Done, Input};
-use heeler_model::{JobId, NodeId};
+use heeler_model::{JobId, NodeId, Time};
 
 #[test]
 fn a_job_starts_runs_and_ends() {
@@ -25,6 +25,53 @@ fn a_job_starts_runs_and_ends() {
     assert_eq!(view.ended, Some(EPOCH as f64 + 12.0));
     assert_eq!(view.gpu_s, 24.0);
     assert!(plane.world.forgotten.contains(&job));
+}
+
+#[test]
+fn a_job_that_ended_when_nobody_was_there_has_held_nothing_since() {
+    let mut plane = Plane::new(1, 4, "fifo");
+    let job = plane.submit(&admin(), gpus(2));
+    plane.started(job);
+    plane.pass(100.0);
+    let Sign::Ended { job: id, generation, ending, .. } =
+        plane.world.ended(job, Ending::Exited { code: 0 })
+    else {
+        panic!("it ended");
+    };
+    plane.sign(Sign::Ended { job: id, generation, ending, ago_ms: 90_000 });
+    let view = plane.live.job(&admin(), job).unwrap();
+    assert_eq!((view.ran_s, view.gpu_s), (10.0, 20.0));
+    assert_eq!(view.ended, Some(EPOCH as f64 + 10.0));
+    assert_eq!(plane.live.usage(&admin()).rows[0].useful_gpu_s, 20.0);
+}
+
+#[test]
+fn who_looks_while_nothing_happens_sees_time_pass() {
+    let mut plane = Plane::new(1, 4, "fifo");
+    let job = plane.submit(&admin(), gpus(2));
+    plane.started(job);
+    plane.live.see(Time::from_secs(30));
+    let view = plane.live.job(&admin(), job).unwrap();
+    assert_eq!((view.ran_s, view.gpu_s), (30.0, 60.0));
+    plane.pass(50.0);
+    plane.tick();
+    let view = plane.live.job(&admin(), job).unwrap();
+    assert_eq!(view.ran_s, 50.0, "a look never holds time back");
+}
+
+#[test]
+fn environments_and_scripts_are_their_owners_alone() {
+    let mut plane = Plane::new(1, 4, "fifo");
+    let ann = person("ann", Role::User, &["default"]);
+    let env = [("KEY".to_owned(), "secret".to_owned())].into();
+    let job = plane.submit(&ann, Submission { env, ..gpus(1) });
+    let seen =
+        |who: &heeler_api::Who| plane.live.job(who, job).unwrap().submission.unwrap().env.len();
+    let others = [person("bob", Role::User, &["default"]), person("eve", Role::Viewer, &[])];
+    let [bob, eve] = &others;
+    assert_eq!((seen(&ann), seen(&admin())), (1, 1));
+    assert_eq!(seen(bob), 0);
+    assert!(plane.live.job(eve, job).is_err() || seen(eve) == 0);
 }
 
 #[test]
@@ -343,8 +390,8 @@ fn signs_that_cannot_be_are_ignored() {
     let ending = Ending::Exited { code: 0 };
     let said = |report: serde_json::Value| Said { report };
     let signs = [
-        Sign::Ended { job: JobId(99), generation, ending: ending.clone() },
-        Sign::Ended { job: JobId(job), generation: other, ending },
+        Sign::Ended { job: JobId(99), generation, ending: ending.clone(), ago_ms: 0 },
+        Sign::Ended { job: JobId(job), generation: other, ending, ago_ms: 0 },
         Sign::Stopped { job: JobId(99), generation, way: Way::Saved, took_ms: 1 },
         Sign::Perished { job: JobId(job) },
         Sign::NodeDown { node: NodeId(77), message: "?".into() },

@@ -118,7 +118,7 @@ fn noise() -> impl Strategy<Value = Sign> {
         let (job, generation) = (JobId(job), Generation(generation + 1000));
         match generation.0 % 4 {
             0 => Sign::Stopped { job, generation, way, took_ms: 3 },
-            1 => Sign::Ended { job, generation, ending: Ending::Lost },
+            1 => Sign::Ended { job, generation, ending: Ending::Lost, ago_ms: 0 },
             2 => Sign::Started { job, generation, took_ms: 3, resumed: true },
             _ => Sign::NodeUp { node: NodeId(generation.0) },
         }

@@ -112,7 +112,7 @@ impl World {
 
     pub(crate) fn ended(&mut self, job: u32, ending: Ending) -> Sign {
         let proc = self.runs.remove(&job).expect("it runs");
-        Sign::Ended { job: JobId(job), generation: proc.launch.generation, ending }
+        Sign::Ended { job: JobId(job), generation: proc.launch.generation, ending, ago_ms: 0 }
     }
 
     pub(crate) fn stopped(&mut self, job: u32, way: Way) -> Sign {

@@ -11,9 +11,13 @@ use crate::setup::LocalError;
 use heeler_backend::Inventory;
 use heeler_model::{Assignment, Cluster, RackId, Tenant};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// What GPUs are made up where there are none.
 const WITHOUT_GPUS: &str = "8xA100";
+
+/// There where a driver for GPUs is.
+const DEVICE: &str = "/dev/nvidia0";
 
 /// This machine's GPUs.
 pub(crate) struct Machine {
@@ -42,6 +46,7 @@ impl Machine {
         }
         match Gpus::find() {
             Ok(gpus) => Ok(Machine::real(gpus)),
+            Err(message) if Path::new(DEVICE).exists() => Err(LocalError::NoDriver { message }),
             Err(why) => {
                 let note = format!("no GPUs were found ({why}); {WITHOUT_GPUS} are emulated");
                 Ok(Machine::made_up(&WITHOUT_GPUS.parse()?, vec![note]))

@@ -87,8 +87,8 @@ impl Herd {
         let (job, generation) = (self.brief.launch.job, self.brief.launch.generation);
         let took_ms = took.as_millis() as u64;
         let sign = match verdict {
-            Verdict::Own => Sign::Ended { job, generation, ending: self.own_ending() },
-            Verdict::Lost => Sign::Ended { job, generation, ending: Ending::Lost },
+            Verdict::Own => Sign::Ended { job, generation, ending: self.own_ending(), ago_ms: 0 },
+            Verdict::Lost => Sign::Ended { job, generation, ending: Ending::Lost, ago_ms: 0 },
             Verdict::Stopped(way) => Sign::Stopped { job, generation, way, took_ms },
             Verdict::Perished => Sign::Perished { job },
             Verdict::Again(brief) => {

@@ -70,17 +70,12 @@ pub(super) fn ranks(ranks: Ranks, parts: &[Part]) -> Vec<Rank> {
         Ranks::PerGpu if gpus.is_empty() => all.push(one(gpus, first)),
         Ranks::PerNode | Ranks::PerGpu => {
             for (node_rank, part) in parts.iter().enumerate() {
-                let each = if ranks == Ranks::PerNode { part.devices.len().max(1) } else { 1 };
-                let mut groups: Vec<Vec<u32>> =
-                    part.devices.chunks(each).map(<[u32]>::to_vec).collect();
-                if groups.is_empty() && ranks == Ranks::PerNode {
-                    groups.push(Vec::new());
-                }
-                let local_world = groups.len();
-                for (local_rank, devices) in groups.into_iter().enumerate() {
-                    let node = part.node.clone();
-                    let rank = one(devices, node);
-                    all.push(Rank { local_rank, local_world, node_rank, ..rank });
+                let count = if ranks == Ranks::PerNode { 1 } else { part.devices.len() };
+                for local_rank in 0..count {
+                    // All of the job's GPUs there, as launchers have it: scripts take the one of
+                    // their local rank.
+                    let rank = one(part.devices.clone(), part.node.clone());
+                    all.push(Rank { local_rank, local_world: count, node_rank, ..rank });
                 }
             }
         }
@@ -205,6 +200,7 @@ mod tests {
         assert_eq!(found, [(0, 0, 2, 0), (1, 1, 2, 0), (2, 0, 1, 1)]);
         assert!(all.iter().all(|rank| rank.world == 3));
         assert_eq!(all[2].devices, [9]);
+        assert_eq!(all[1].devices, [0, 1], "its own is the one of its local rank");
 
         let all = ranks(Ranks::PerNode, &parts);
         let found: Vec<_> = all.iter().map(|rank| rank.devices.clone()).collect();

@@ -259,6 +259,7 @@ impl Herd {
             job: self.brief.launch.job,
             generation: self.brief.launch.generation,
             ending: Ending::NotStarted { message },
+            ago_ms: 0,
         });
     }
 

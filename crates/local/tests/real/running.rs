@@ -87,8 +87,8 @@ fn a_gang_knows_itself() {
     assert_eq!(
         found,
         [
-            format!("0/3 0/2 0 2 {rest} 0 a b 9"),
-            format!("1/3 1/2 0 3 {rest} 1 a b 9"),
+            format!("0/3 0/2 0 2,3 {rest} 0 a b 9"),
+            format!("1/3 1/2 0 2,3 {rest} 1 a b 9"),
             format!("2/3 0/1 1 4 {rest} 2 a b 9"),
         ]
     );

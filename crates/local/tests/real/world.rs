@@ -119,7 +119,7 @@ impl World {
     pub(crate) fn ended(&mut self, launch: &Launch) -> heeler_backend::Ending {
         loop {
             match self.next() {
-                Sign::Ended { job, generation, ending } => {
+                Sign::Ended { job, generation, ending, .. } => {
                     assert_eq!((job, generation), (launch.job, launch.generation));
                     return ending;
                 }

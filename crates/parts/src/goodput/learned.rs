@@ -48,7 +48,7 @@ impl Learned {
                 }
             }
             Report::Noise { square, variance } => self.noise = Some((square, variance)),
-            Report::Score { .. } => {}
+            Report::Score { .. } | Report::Regime { .. } => {}
         }
     }
 

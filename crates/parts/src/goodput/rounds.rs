@@ -5,7 +5,7 @@ use super::learned::Learned;
 use super::settle::{counts, settle};
 use super::shapes::Shape;
 use heeler_engine::{Job, Note, Phase, Policy, RoundClock, View};
-use heeler_model::{JobId, Plan, Span, Time};
+use heeler_model::{JobId, Plan, Reason, Span, Stop, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -29,6 +29,36 @@ pub trait Allot: Send {
     /// A shape for each job, or none, in the same order.
     fn allot(&self, jobs: &[Candidate], view: &View) -> Vec<Option<Shape>>;
 
+    /// A round of this length begins: decide what has to be remembered.
+    fn begin(&mut self, _round: Span, _view: &View) {}
+
+    /// A job is about to be forgotten.
+    fn left(&mut self, _job: JobId) {}
+
+    /// Jobs that are over.
+    fn ends(&self, _view: &View) -> Vec<Stop> {
+        Vec::new()
+    }
+
+    /// Why a job has no shape now, if there is more to say than that others have the GPUs.
+    fn why(&self, _job: &Job, _view: &View) -> Option<Reason> {
+        None
+    }
+
+    /// What it remembers.
+    fn save(&self) -> Value {
+        Value::Null
+    }
+
+    /// Remember what was saved.
+    ///
+    /// # Errors
+    ///
+    /// If it was saved by something else.
+    fn restore(&mut self, _saved: &Value) -> Result<(), String> {
+        Ok(())
+    }
+
     /// A copy.
     fn fork(&self) -> Box<dyn Allot>;
 }
@@ -47,6 +77,9 @@ struct Books {
     jobs: BTreeMap<JobId, Book>,
     decided: Option<Time>,
     round_over: bool,
+    /// What those who give shapes remember; only while it is saved.
+    #[serde(default)]
+    allot: Value,
 }
 
 /// Rounds in which every job is given a shape or waits.
@@ -89,7 +122,9 @@ impl Policy for ShapeRounds {
     fn plan(&self, view: &View) -> Plan {
         let nothing = Book::default();
         let (now, fleet) = (view.now(), view.fleet());
-        let jobs = view.jobs().iter().filter(|job| counts(job));
+        let ends = self.allot.ends(view);
+        let over = |job: &Job| ends.iter().any(|end| end.job == job.id);
+        let jobs = view.jobs().iter().filter(|job| counts(job) && !over(job));
         let candidate = |job: &'_ Job| {
             let book = self.books.jobs.get(&job.id).unwrap_or(&nothing);
             let current = job.assignment.as_ref().and_then(|on| Shape::of(on, &fleet));
@@ -117,14 +152,25 @@ impl Policy for ShapeRounds {
         for (id, shape) in &mut all {
             *shape = given.get(id).copied().flatten();
         }
-        settle(&all, self.next_round(now), view)
+        let mut plan = settle(&all, self.next_round(now), view);
+        for wait in &mut plan.wait {
+            let said = self.allot.why(view.state().job(wait.job), view);
+            let more =
+                matches!(wait.reason, Reason::RoundNotOver { .. } | Reason::NotEnoughFree { .. });
+            wait.reason = said.filter(|_| more).unwrap_or(wait.reason);
+        }
+        plan.end = ends;
+        plan
     }
 
     fn observe(&mut self, note: &Note, view: &View) {
         match note {
             Note::Joined(id) => self.books.jobs.entry(*id).or_default().last = None,
             Note::Placed(id) => self.placed(*id, view),
-            Note::Left(id) => drop(self.books.jobs.remove(id)),
+            Note::Left(id) => {
+                self.books.jobs.remove(id);
+                self.allot.left(*id);
+            }
             Note::Reported { job, report } => {
                 let fleet = view.fleet();
                 let on = view.job(*job).assignment.as_ref();
@@ -136,6 +182,9 @@ impl Policy for ShapeRounds {
             Note::RoundOver { .. } => self.books.round_over = true,
             Note::Deciding => {
                 self.books.jobs.values_mut().for_each(|book| book.learned.refit());
+                if self.is_due(view) {
+                    self.allot.begin(self.round, view);
+                }
             }
             Note::Decided => {
                 self.books.round_over = false;
@@ -165,13 +214,14 @@ impl Policy for ShapeRounds {
     }
 
     fn save(&self) -> Value {
-        serde_json::to_value(&self.books).expect("plain data")
+        let books = Books { allot: self.allot.save(), ..self.books.clone() };
+        serde_json::to_value(&books).expect("plain data")
     }
 
     fn restore(&mut self, saved: &Value, _view: &View) -> Result<(), String> {
         self.books = serde_json::from_value(saved.clone()).map_err(|error| error.to_string())?;
         self.books.jobs.values_mut().for_each(|book| book.learned.fit_again());
-        Ok(())
+        self.allot.restore(&std::mem::take(&mut self.books.allot))
     }
 
     fn fork(&self) -> Box<dyn Policy> {

@@ -7,7 +7,7 @@ use super::ledger::{Entry, Ledger, Standing};
 use super::programme::FirstLease;
 use crate::shares::rate;
 use heeler_engine::{Job, Phase, Predict, View};
-use heeler_model::{JobId, KindId, KindSet, Promise, Span, Time};
+use heeler_model::{JobId, KindId, Promise, Span, Time};
 use std::collections::BTreeMap;
 
 /// The rules of Chronus.
@@ -86,7 +86,7 @@ impl LeaseRules for Chronus {
         for (_, id, pools) in quick {
             let gpus = view.state().job(id).spec.demand.asked();
             let used = |kind: &KindId| free.get(kind).copied().unwrap_or(0) + gpus;
-            let room = |kind: &&KindId| used(kind) <= view.fleet().up_of(KindSet::only(**kind));
+            let room = |kind: &&KindId| used(kind) <= ledger.capacity(**kind, view);
             let Some(pool) = pools.iter().find(room).copied() else { continue };
             *free.entry(pool).or_default() += gpus;
             let entry = ledger.entries.get_mut(&id).expect("taken from its keys");
@@ -113,7 +113,7 @@ impl LeaseRules for Chronus {
         let asked = entry.answer.map_or(0, |answer| answer.asked.since(view.now()).micros() as i64);
         let slack = (asked - left.unwrap_or(0)).saturating_mul(gpus);
         match entry.standing {
-            Standing::Arrived => None,
+            Standing::Arrived | Standing::Profiled => None,
             _ if entry.overdue => Some((0, 0)),
             Standing::BestEffort | Standing::Refused => {
                 Some((1, left.map_or(i64::MAX, |left| left.saturating_mul(gpus))))

@@ -3,6 +3,7 @@
 //! brings of its own (estimates, classes, what to do within a lease) are its `LeaseRules`.
 
 use super::ledger::{Admission, Entry, Ledger, Standing};
+use super::profile::{Measured, Profile};
 use super::programme::FirstLease;
 use super::seats::{Seat, Seated, seat_all};
 use crate::place::LocalSearch;
@@ -44,6 +45,8 @@ pub struct Terms {
     pub moves: u32,
     /// How batches are placed.
     pub place: LocalSearch,
+    /// How jobs are measured before anything is promised to them.
+    pub profile: Profile,
 }
 
 /// What it remembers.
@@ -58,6 +61,9 @@ struct Books {
     looking: bool,
     /// When it last looked at new jobs, counted in times of looking.
     looked: Option<u64>,
+    /// What was measured.
+    #[serde(default)]
+    measured: Measured,
 }
 
 /// The policy.
@@ -91,6 +97,8 @@ impl Desk {
     fn decide(&mut self, view: &View) {
         let terms = self.terms;
         let mut ledger = std::mem::take(&mut self.books.ledger);
+        ledger.kept = terms.profile.gpus;
+        terms.profile.follow(&mut ledger, &mut self.books.measured, view);
         let rules = &self.rules;
         let needs = |job: &Job, kind| rules.needs(job, kind, terms.leases.lease, view);
         let lease = number(terms.leases.lease, view.now());
@@ -114,6 +122,7 @@ impl Desk {
     /// run go on until the next lease.
     fn seats(&self, view: &View) -> Vec<Seat> {
         let backwards = view.rules().idle == Idle::WorstFirst && !self.books.looking;
+        let measured = self.terms.profile.seats(&self.books.ledger, view);
         let mut ranked = Vec::new();
         for (id, entry) in &self.books.ledger.entries {
             let job = view.state().job(*id);
@@ -123,6 +132,7 @@ impl Desk {
             let mut want = Want::as_asked(job);
             let settled = !self.books.renewed && job.is_placed();
             let key = match (entry.holds, entry.forced) {
+                _ if measured.contains(id) => Some((0, false, (0, 0))),
                 (true, _) => Some((0, false, (0, 0))),
                 (_, true) => Some((1, false, (0, 0))),
                 _ => self.rules.rank(job, entry, view).map(|(class, among)| match backwards {
@@ -131,7 +141,7 @@ impl Desk {
                 }),
             };
             let Some(key) = key else { continue };
-            let lease = (key.0 < 2).then(|| self.end());
+            let lease = (key.0 < 2 && !measured.contains(id)).then(|| self.end());
             if lease.is_some() {
                 want.demand.kinds = KindSet::only(entry.pool);
             }
@@ -231,7 +241,9 @@ impl Policy for Desk {
     }
 
     fn wake(&self, view: &View) -> Option<Time> {
-        let length = if view.waiting() > 0 { self.terms.tick } else { self.terms.leases.lease };
+        let measures = self.books.ledger.entries.values().any(|e| e.standing == Standing::Profiled);
+        let often = view.waiting() > 0 || measures;
+        let length = if often { self.terms.tick } else { self.terms.leases.lease };
         (!view.jobs().is_empty()).then(|| next(length, view.now()))
     }
 

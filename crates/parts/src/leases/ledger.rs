@@ -17,6 +17,8 @@ pub enum Standing {
     /// Nobody has looked at it yet.
     #[default]
     Arrived,
+    /// How fast it is has to be measured before anybody can look at it.
+    Profiled,
     /// It is promised to end in time.
     Promised,
     /// It wants to end by a time that could not be promised.
@@ -113,6 +115,9 @@ pub struct Ledger {
     pub entries: BTreeMap<JobId, Entry>,
     /// The present lease.
     pub lease: u64,
+    /// GPUs that nobody is promised, because jobs are measured on them.
+    #[serde(default)]
+    pub kept: u32,
 }
 
 impl Ledger {
@@ -145,9 +150,14 @@ impl Ledger {
         kinds
     }
 
+    /// GPUs of a pool that can be promised.
+    pub fn capacity(&self, pool: KindId, view: &View) -> u32 {
+        view.fleet().up_of(KindSet::only(pool)).saturating_sub(self.kept)
+    }
+
     /// The leases of a pool from some lease on, without those that may be packed anew.
     fn calendar(&self, pool: KindId, first: u64, view: &View) -> Calendar {
-        let mut calendar = Calendar::new(first, view.fleet().up_of(KindSet::only(pool)));
+        let mut calendar = Calendar::new(first, self.capacity(pool, view));
         for entry in self.entries.values().filter(|entry| entry.is_in(pool) && !entry.fresh) {
             for lease in entry.leases.iter().filter(|lease| **lease >= first) {
                 // Nodes may have gone since; what is promised too much is settled at the next.
@@ -263,7 +273,7 @@ impl Ledger {
     }
 
     fn renew_pool(&mut self, pool: KindId, aim: FirstLease, limit: u32, needs: Needs, view: &View) {
-        let mut calendar = Calendar::new(self.lease, view.fleet().up_of(KindSet::only(pool)));
+        let mut calendar = Calendar::new(self.lease, self.capacity(pool, view));
         // Nodes may have gone, or jobs fallen behind: first everybody keeps what can be kept.
         let pages = self.entries.iter_mut().filter(|(_, entry)| entry.is_in(pool));
         let mut pages: Vec<(JobId, &mut Entry)> = pages.map(|(id, entry)| (*id, entry)).collect();

@@ -6,6 +6,7 @@ mod chronus;
 mod desk;
 mod ledger;
 mod packing;
+mod profile;
 mod programme;
 mod seats;
 
@@ -14,5 +15,6 @@ pub use chronus::Chronus;
 pub use desk::{Desk, LeaseRules, Terms};
 pub use ledger::{Admission, Entry, Ledger, Standing};
 pub use packing::{Ask, earliest, pack};
+pub use profile::{Measured, Profile};
 pub use programme::{Choice, FirstLease, Holder, improve};
 pub use seats::{Seat, Seated, seat_all};

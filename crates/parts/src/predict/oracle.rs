@@ -8,7 +8,7 @@ pub struct Oracle;
 
 impl Predict for Oracle {
     fn work(&self, job: &Job, _view: &View) -> Option<f64> {
-        job.spec.truth_for_the_oracle().map(|truth| truth.work)
+        job.spec.truth_for_the_oracle().map(|truth| truth.work * job.tempo.work)
     }
 
     fn fork(&self) -> Box<dyn Predict> {

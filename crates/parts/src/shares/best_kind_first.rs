@@ -1,22 +1,41 @@
 //! First come, first served, each job on the kind of GPU it is fastest on among those with room;
-//! the first job for which no kind has room blocks the rest (Gavel's `fifo_perf`).
+//! the first job for which no kind has room blocks the rest (Gavel's `fifo_perf`). Or, for whoever
+//! does not tell kinds apart, on the kind with the most room (its `fifo`).
 
-use super::{Shares, kinds_by_name, rate};
+use super::{Kinds, Shares, kinds_by_name, rate};
 use heeler_engine::{Job, View};
-use heeler_model::{KindSet, TenantId};
+use heeler_model::{KindId, TenantId};
 use std::collections::BTreeMap;
 
 /// First come, first served, on the best kind with room.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct BestKindFirst;
+pub struct BestKindFirst {
+    kinds: Kinds,
+}
+
+impl BestKindFirst {
+    /// Telling kinds apart or not.
+    pub fn new(kinds: Kinds) -> BestKindFirst {
+        BestKindFirst { kinds }
+    }
+
+    /// How much a job wants a kind that has so many GPUs free.
+    fn liking(&self, job: &Job, kind: KindId, free: u32, view: &View) -> f64 {
+        let rate = rate(job, kind, view);
+        if self.kinds == Kinds::Aware || rate <= 0.0 {
+            return rate;
+        }
+        // Where it is it stays.
+        let on = job.assignment.as_ref().and_then(|on| on.placement.slices().first().copied());
+        let stays = on.is_some_and(|slice| view.fleet().kind_of(slice.node) == kind);
+        if stays { f64::INFINITY } else { f64::from(free) }
+    }
+}
 
 impl Shares for BestKindFirst {
-    fn shares(&self, jobs: &[&Job], view: &View) -> Vec<Vec<f64>> {
+    fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Vec<Vec<f64>> {
         let kinds = kinds_by_name(view);
-        let mut free: Vec<u32> = vec![0; kinds.len()];
-        for kind in &kinds {
-            free[kind.index()] = view.fleet().up_of(KindSet::only(*kind));
-        }
+        let mut free: Vec<u32> = places.iter().map(|places| *places as u32).collect();
         let mut rows = vec![vec![0.0; kinds.len()]; jobs.len()];
         let mut used: BTreeMap<TenantId, i64> = BTreeMap::new();
         let tenants = view.tenants();
@@ -28,10 +47,10 @@ impl Shares for BestKindFirst {
             if tenants.within_limits(job.spec.tenant, milli, now_used).is_err() {
                 continue;
             }
-            let has_room = |kind: &&heeler_model::KindId| free[kind.index()] >= gpus.max(1);
+            let has_room = |kind: &&KindId| free[kind.index()] >= gpus.max(1);
             let mut best = None;
             for kind in kinds.iter().filter(has_room) {
-                let rate = rate(job, *kind, view);
+                let rate = self.liking(job, *kind, free[kind.index()], view);
                 if best.is_none_or(|(_, fastest)| rate > fastest) {
                     best = Some((*kind, rate));
                 }

@@ -1,24 +1,32 @@
 //! Equal shares: every job its n-th part of every kind of GPU. What a job would have if the cluster
-//! were divided, and so the yardstick of fairness (Gavel's `isolated`).
+//! were divided, and so the yardstick of fairness (Gavel's `isolated`). Or every job the same part
+//! of the time, however many GPUs it has then (Shockwave's evaluation calls that Gandiva_fair).
 
-use super::{Shares, kinds_by_name};
+use super::{Shares, gpus, kinds_by_name};
 use heeler_engine::{Job, View};
-use heeler_model::KindSet;
 
-/// Every job its n-th part of every kind of GPU.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct EqualShares;
+/// What everybody has the same of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EqualShares {
+    /// GPU time: every job its n-th part of every kind of GPU.
+    #[default]
+    OfGpus,
+    /// Time: a gang's turns are as long as those of a job of one GPU.
+    OfTime,
+}
 
 impl Shares for EqualShares {
-    fn shares(&self, jobs: &[&Job], view: &View) -> Vec<Vec<f64>> {
+    fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Vec<Vec<f64>> {
         let kinds = kinds_by_name(view);
         let row = |job: &&Job| {
-            let gpus = f64::from(job.spec.demand.asked().max(1));
+            let gpus = match self {
+                EqualShares::OfGpus => gpus(job),
+                EqualShares::OfTime => 1.0,
+            };
             let mut row = vec![0.0; kinds.len()];
             let mut sum = 0.0;
             for kind in &kinds {
-                let there = f64::from(view.fleet().up_of(KindSet::only(*kind)));
-                row[kind.index()] = there / jobs.len() as f64 / gpus;
+                row[kind.index()] = places[kind.index()] / jobs.len() as f64 / gpus;
                 sum += row[kind.index()];
             }
             // Nobody can run more than all the time.

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 struct Past {
     /// Seconds for what was done when this was last settled …
     time_s: f64,
-    /// … which was so much …
-    done: f64,
+    /// … when so much was left …
+    left: f64,
     /// … and the rate since then.
     rate: f64,
 }
@@ -36,13 +36,13 @@ impl Isolated {
     pub(super) fn settle(&mut self, jobs: &[&Job], now: impl Fn(&Job) -> (f64, f64)) {
         let mut next = BTreeMap::new();
         for job in jobs {
-            let (done, rate) = now(job);
+            let (left, rate) = now(job);
             let past = self.jobs.get(&job.id);
             let more_s = past.map_or(0.0, |past| {
-                let time_s = (done - past.done).max(0.0) / past.rate.max(f64::MIN_POSITIVE);
+                let time_s = (past.left - left).max(0.0) / past.rate.max(f64::MIN_POSITIVE);
                 past.time_s + if past.rate > 0.0 { time_s } else { 0.0 }
             });
-            next.insert(job.id, Past { time_s: more_s, done, rate });
+            next.insert(job.id, Past { time_s: more_s, left, rate });
         }
         self.jobs = next;
     }

@@ -3,27 +3,32 @@
 
 mod best_kind_first;
 mod equal;
+mod in_parts;
 mod isolated;
+mod matching;
 mod optimal;
 mod round_target;
 
 pub use best_kind_first::BestKindFirst;
 pub use equal::EqualShares;
+pub use in_parts::InParts;
+pub use matching::Matching;
 pub use optimal::{Kinds, Objective, Optimal};
 pub use round_target::RoundTarget;
 
-use heeler_engine::{Job, View};
-use heeler_model::{KindId, Reach};
+use crate::predict::Declared;
+use heeler_engine::{Job, Predict, View};
+use heeler_model::{KindId, KindSet, Reach};
 use serde_json::Value;
 
 /// The part of the time each job should run on each kind of GPU, by kind.
 pub trait Shares: Send {
-    /// A row for each job, in the same order.
-    fn shares(&self, jobs: &[&Job], view: &View) -> Vec<Vec<f64>>;
+    /// A row for each job, in the same order, of so many GPUs of each kind.
+    fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Vec<Vec<f64>>;
 
     /// Learn how far jobs have come; called whenever shares are about to be computed anew.
-    fn settle(&mut self, jobs: &[&Job], view: &View) {
-        let _ = (jobs, view);
+    fn settle(&mut self, jobs: &[&Job], places: &[f64], view: &View) {
+        let _ = (jobs, places, view);
     }
 
     /// What was learned.
@@ -55,7 +60,7 @@ pub(crate) fn rate(job: &Job, kind: KindId, view: &View) -> f64 {
     }
     let speed = f64::from(view.fleet().cluster().kinds[kind.index()].speed.0) / 1000.0;
     let nominal = job.spec.nominal_pace * 1e6 * speed;
-    job.spec.rates().get(kind.index()).copied().unwrap_or(nominal)
+    job.spec.rates().get(kind.index()).copied().unwrap_or(nominal) * job.tempo.pace
 }
 
 /// Kinds by name, so that the order of a sum or of a choice does not hang on the cluster file.
@@ -65,4 +70,28 @@ fn kinds_by_name(view: &View) -> Vec<KindId> {
     let mut order: Vec<KindId> = (0..kinds.len() as u8).map(KindId).collect();
     order.sort_by(|a, b| kinds[a.index()].name.cmp(&kinds[b.index()].name));
     order
+}
+
+/// GPUs of each kind that are there now.
+fn places(view: &View) -> Vec<f64> {
+    let kinds = (0..view.fleet().cluster().kinds.len() as u8).map(KindId);
+    kinds.map(|kind| f64::from(view.fleet().up_of(KindSet::only(kind)))).collect()
+}
+
+fn gpus(job: &Job) -> f64 {
+    f64::from(job.spec.demand.asked().max(1))
+}
+
+/// A job of which nothing is known is taken to be as far from its end as from its beginning, and no
+/// less than this, seconds.
+const UNKNOWN_MIN_S: f64 = 3600.0;
+
+/// Work that is left, and at least a unit: a job that is there is not done. By what is predicted,
+/// or else declared.
+fn left(job: &Job, predict: &dyn Predict, view: &View) -> f64 {
+    let done = job.progress.done_at(view.now());
+    let work = predict.work(job, view).or_else(|| Declared.work(job, view));
+    let known = work.map(|work| work - done);
+    let unknown = || done.max(UNKNOWN_MIN_S * 1e6 * job.spec.nominal_pace);
+    known.unwrap_or_else(unknown).max(1.0)
 }

@@ -2,12 +2,13 @@
 //! each kind of GPU: Gavel (Narayanan et al., OSDI 2020, §4).
 
 use super::isolated::{Isolated, isolated_rate};
-use super::{Shares, rate};
+use super::{Shares, gpus, left, rate};
 use heeler_engine::{Job, Predict, View};
-use heeler_model::{KindId, KindSet};
-use heeler_solve::{Finish, Row, Sharing};
+use heeler_model::{KindId, TenantId};
+use heeler_solve::{Division, Finish, Floor, Row, Sharing, Within};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,8 +22,19 @@ pub enum Objective {
     /// All jobs together, each compared with an equal part of every kind, get as much done as
     /// possible.
     Throughput,
+    /// All jobs together take as many steps as possible, whatever a step of each is.
+    Steps,
     /// Nobody ends much later than with an equal part of every kind for itself, as in Themis.
     FinishTime,
+    /// As much as possible gets done for its price, and deadlines are kept where that can be.
+    Cost,
+    /// The product of what all get done is as large as possible: Nash welfare.
+    Nash,
+    /// Tenants rise in proportion to their weights, each with all of its jobs; whoever cannot have
+    /// more is settled, and the others go on rising.
+    TenantsFair,
+    /// The same, each tenant with its first job, then with the next.
+    TenantsFifo,
 }
 
 /// Whether jobs are taken to run at different rates on different kinds.
@@ -42,6 +54,8 @@ pub struct Optimal {
     kinds: Kinds,
     /// Who says how much work jobs are, where that matters.
     predict: Box<dyn Predict>,
+    /// What an hour of a GPU costs, by the name of its kind; one, where nothing is said.
+    prices: BTreeMap<String, f64>,
     /// What finish times are compared with.
     isolated: Isolated,
 }
@@ -50,7 +64,19 @@ impl Optimal {
     /// Shares that are best by an objective, telling kinds apart or not; a predictor says how much
     /// work jobs are, where that matters.
     pub fn new(objective: Objective, kinds: Kinds, predict: Box<dyn Predict>) -> Optimal {
-        Optimal { objective, kinds, predict, isolated: Isolated::default() }
+        let (prices, isolated) = (BTreeMap::new(), Isolated::default());
+        Optimal { objective, kinds, predict, prices, isolated }
+    }
+
+    /// At these prices of an hour of a GPU, by the name of its kind.
+    pub fn priced(self, prices: BTreeMap<String, f64>) -> Optimal {
+        Optimal { prices, ..self }
+    }
+
+    fn price(&self, kind: usize, view: &View) -> f64 {
+        let fleet = view.fleet();
+        let name = fleet.cluster().kinds[kind].name.as_str();
+        self.prices.get(name).copied().unwrap_or(1.0)
     }
 
     /// The rates that a job is taken to have.
@@ -76,13 +102,19 @@ impl Optimal {
         let all: f64 = places.iter().sum();
         let equal: f64 = rates.iter().zip(places).map(|(rate, places)| rate * places / all).sum();
         let divide_by = match self.objective {
-            Objective::MaxMin => equal / gpus * f64::from(job.spec.priority.max(1)),
-            Objective::Throughput => equal,
+            Objective::MaxMin | Objective::TenantsFair | Objective::TenantsFifo => {
+                equal / gpus * f64::from(job.spec.priority.max(1))
+            }
+            Objective::Throughput | Objective::Cost | Objective::Nash => equal,
             Objective::Makespan => self.left(job, view),
-            Objective::FinishTime => 1.0,
+            Objective::Steps | Objective::FinishTime => 1.0,
         };
-        let worth = rates.iter().map(|rate| rate / divide_by.max(f64::MIN_POSITIVE)).collect();
-        Row { size: gpus, worth }
+        let divide_by = divide_by.max(f64::MIN_POSITIVE);
+        let worth = |(kind, rate): (usize, &f64)| match self.objective {
+            Objective::Cost => rate / divide_by / self.price(kind, view),
+            _ => rate / divide_by,
+        };
+        Row { size: gpus, worth: rates.iter().enumerate().map(worth).collect() }
     }
 
     /// When a job would end at the latest, were everybody by itself.
@@ -94,35 +126,60 @@ impl Optimal {
         Finish { elapsed_s, left, promised_s }
     }
 
-    /// Work that is left, and at least a unit: a job that is there is not done.
+    /// What a job must have to end by its last deadline, if it can.
+    fn floor(&self, job: &Job, kinds: usize, view: &View) -> Floor {
+        let deadline = job.spec.deadlines().last()?;
+        let time_s = deadline.at.since(view.now()).secs_f64();
+        let rates = self.rates(job, kinds, view);
+        let need = self.left(job, view) / time_s;
+        let can = time_s > 0.0 && rates.iter().any(|rate| *rate >= need);
+        can.then(|| rates.iter().map(|rate| rate / need).collect())
+    }
+
+    fn divide(&self, sharing: &Sharing, jobs: &[&Job], view: &View) -> Division {
+        match self.objective {
+            Objective::MaxMin | Objective::Makespan => sharing.max_min(),
+            Objective::Throughput | Objective::Steps => sharing.max_sum(),
+            Objective::FinishTime => {
+                let finishes = jobs.iter().map(|job| self.finish(job, view));
+                sharing.min_max_finish(&finishes.collect::<Vec<_>>())
+            }
+            Objective::Nash => sharing.max_log(),
+            Objective::Cost => {
+                let kinds = sharing.places.len();
+                let floors: Vec<Floor> =
+                    jobs.iter().map(|job| self.floor(job, kinds, view)).collect();
+                sharing.max_sum_above(&floors).unwrap_or_else(|| sharing.max_sum())
+            }
+            Objective::TenantsFair => by_tenants(sharing, jobs, Within::Fair, view),
+            Objective::TenantsFifo => by_tenants(sharing, jobs, Within::Fifo, view),
+        }
+    }
+
     fn left(&self, job: &Job, view: &View) -> f64 {
-        let work = self.predict.work(job, view).unwrap_or(1.0);
-        (work - job.progress.done_at(view.now())).max(1.0)
+        left(job, self.predict.as_ref(), view)
     }
 }
 
 impl Shares for Optimal {
-    fn shares(&self, jobs: &[&Job], view: &View) -> Vec<Vec<f64>> {
-        let places = places(view);
-        let rows: Vec<Row> = jobs.iter().map(|job| self.row(job, &places, view)).collect();
+    fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Vec<Vec<f64>> {
+        let rows: Vec<Row> = jobs.iter().map(|job| self.row(job, places, view)).collect();
         // Whoever can run nowhere now would hold everybody down to nothing.
-        let runs = |row: &Row| row.worth.iter().zip(&places).any(|(w, p)| *w > 0.0 && *p > 0.0);
+        let runs = |row: &Row| row.worth.iter().zip(places).any(|(w, p)| *w > 0.0 && *p > 0.0);
         let able: Vec<bool> = rows.iter().map(runs).collect();
         let sharers = rows.iter().zip(&able).filter(|(_, able)| **able);
+        let places = places.to_vec();
         let sharing = Sharing { places, rows: sharers.map(|(row, _)| row.clone()).collect() };
         if sharing.rows.is_empty() {
             return vec![vec![0.0; sharing.places.len()]; jobs.len()];
         }
-        let division = match self.objective {
-            Objective::MaxMin | Objective::Makespan => sharing.max_min(),
-            Objective::Throughput => sharing.max_sum(),
-            Objective::FinishTime => {
-                let sharers = jobs.iter().zip(&able).filter(|(_, able)| **able);
-                let finishes = sharers.map(|(job, _)| self.finish(job, view));
-                sharing.min_max_finish(&finishes.collect::<Vec<_>>())
-            }
-        };
-        let mut parts = division.parts.into_iter();
+        let sharers = jobs.iter().zip(&able).filter(|(_, able)| **able).map(|(job, _)| *job);
+        let division = self.divide(&sharing, &sharers.collect::<Vec<_>>(), view);
+        let mut parts = division.parts;
+        if self.objective == Objective::Makespan {
+            fill_up(&mut parts, &sharing);
+        }
+        let mut parts = parts.into_iter();
         let nothing = vec![0.0; sharing.places.len()];
         able.iter()
             .map(|able| if *able { parts.next() } else { None })
@@ -130,16 +187,15 @@ impl Shares for Optimal {
             .collect()
     }
 
-    fn settle(&mut self, jobs: &[&Job], view: &View) {
+    fn settle(&mut self, jobs: &[&Job], places: &[f64], view: &View) {
         if self.objective != Objective::FinishTime {
             return;
         }
-        let places = places(view);
         let mut isolated = std::mem::take(&mut self.isolated);
         isolated.settle(jobs, |job| {
             let rates = self.rates(job, places.len(), view);
-            let rate = isolated_rate(&rates, &places, gpus(job), jobs.len());
-            (job.progress.done_at(view.now()), rate)
+            let rate = isolated_rate(&rates, places, gpus(job), jobs.len());
+            (self.left(job, view), rate)
         });
         self.isolated = isolated;
     }
@@ -155,16 +211,55 @@ impl Shares for Optimal {
 
     fn fork(&self) -> Box<dyn Shares> {
         let (predict, isolated) = (self.predict.fork(), self.isolated.clone());
-        Box::new(Optimal { objective: self.objective, kinds: self.kinds, predict, isolated })
+        let prices = self.prices.clone();
+        Box::new(Optimal {
+            objective: self.objective,
+            kinds: self.kinds,
+            predict,
+            prices,
+            isolated,
+        })
     }
 }
 
-/// GPUs of each kind that are there now.
-fn places(view: &View) -> Vec<f64> {
-    let kinds = (0..view.fleet().cluster().kinds.len() as u8).map(KindId);
-    kinds.map(|kind| f64::from(view.fleet().up_of(KindSet::only(kind)))).collect()
+/// Shares by tenants, each with its weight among those beside it.
+fn by_tenants(sharing: &Sharing, jobs: &[&Job], within: Within, view: &View) -> Division {
+    let tenants = view.tenants();
+    let mut active: BTreeSet<TenantId> = BTreeSet::new();
+    for job in jobs {
+        active.extend(tenants.lineage(job.spec.tenant));
+    }
+    // The part of its parent's part that a tenant has, among those that have jobs.
+    let weight = |tenant: TenantId| f64::from(tenants.spec(tenant).weight.max(1));
+    let part = |tenant: TenantId| {
+        let parent = tenants.spec(tenant).parent;
+        let beside = active.iter().filter(|other| tenants.spec(**other).parent == parent);
+        weight(tenant) / beside.map(|other| weight(*other)).sum::<f64>()
+    };
+    let owners: Vec<TenantId> = active.iter().copied().collect();
+    let weights = owners.iter().map(|tenant| tenants.lineage(*tenant).map(part).product());
+    let weights: Vec<f64> = weights.collect();
+    let owner_of = |job: &&Job| owners.binary_search(&job.spec.tenant).expect("it has this job");
+    let of_jobs: Vec<usize> = jobs.iter().map(owner_of).collect();
+    sharing.water_fill(&of_jobs, &weights, within)
 }
 
-fn gpus(job: &Job) -> f64 {
-    f64::from(job.spec.demand.asked().max(1))
+/// What is left when all are done in time is shared out, too: on each kind, everybody has the same
+/// part of what it lacks to all the time.
+fn fill_up(parts: &mut [Vec<f64>], sharing: &Sharing) {
+    for (kind, places) in sharing.places.iter().enumerate() {
+        let used: f64 =
+            parts.iter().zip(&sharing.rows).map(|(part, row)| part[kind] * row.size).sum();
+        let lacks = |part: &[f64]| (1.0 - part.iter().sum::<f64>()).max(0.0);
+        let runs = |row: &Row| row.worth[kind] > 0.0;
+        let rows = parts.iter().zip(&sharing.rows).filter(|(_, row)| runs(row));
+        let wanted: f64 = rows.map(|(part, row)| lacks(part) * row.size).sum();
+        if wanted <= 0.0 {
+            continue;
+        }
+        let rate = ((places - used) / wanted).clamp(0.0, 1.0);
+        for (part, _) in parts.iter_mut().zip(&sharing.rows).filter(|(_, row)| runs(row)) {
+            part[kind] += rate * lacks(part);
+        }
+    }
 }

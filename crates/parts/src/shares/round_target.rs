@@ -3,7 +3,7 @@
 //! and as many as fit run for a round. Shares are computed anew when jobs came or went, but not
 //! more often than every so often.
 
-use super::{Shares, rate};
+use super::{Shares, places, rate};
 use crate::place::{Fit, Remainder};
 use heeler_engine::{Draft, Grip, Note, Pick, Place, Policy, RoundClock, View, Want};
 use heeler_model::{
@@ -131,8 +131,9 @@ impl RoundTarget {
             }
         }
         let jobs: Vec<_> = ids.iter().map(|id| view.state().job(*id)).collect();
-        self.shares.settle(&jobs, view);
-        for (id, row) in ids.iter().zip(self.shares.shares(&jobs, view)) {
+        let places = places(view);
+        self.shares.settle(&jobs, &places, view);
+        for (id, row) in ids.iter().zip(self.shares.shares(&jobs, &places, view)) {
             let account = self.books.accounts.get_mut(id).expect("taken from its keys");
             account.share = Some(row);
         }

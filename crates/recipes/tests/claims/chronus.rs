@@ -131,6 +131,62 @@ fn unleased_jobs_pay_every_lease_in_the_world_of_chronus() {
     assert_eq!(scene.run("chronus", &[]).end("best"), 3600.0 + 30.0, "leases are renewed for free");
 }
 
+/// Three GPUs, one of which is kept for measuring. `a` and `b` are alike: `a` is measured for 30 s
+/// and promised its leases at the next look, at 30; then so is `b`, without being measured. `wide`
+/// does not fit on what is kept, so it is promised its leases at once.
+#[test]
+fn chronus_measures_a_job_before_it_promises() {
+    let table = [
+        job("a", 0, 1, 200).due(&[(600, 1)]),
+        job("b", 0, 1, 200).due(&[(600, 1)]),
+        job("wide", 0, 2, 100).due(&[(600, 1)]),
+    ];
+    let knobs: Vec<_> = PLAIN.iter().copied().chain([("profile-gpus", "1")]).collect();
+    let mut simulation = Scene::new("1x3", table).simulation("chronus", &knobs);
+    let told = |simulation: &heeler_sim::Simulation, name: &str| {
+        let id = simulation.find(name).expect("a job");
+        simulation.engine().state().job(id).promise.is_some_and(|promise| promise.admitted)
+    };
+    simulation.run_until(Time::from_secs(25));
+    assert_eq!(["a", "b", "wide"].map(|name| told(&simulation, name)), [false, false, true]);
+    let running = |name: &str| {
+        let id = simulation.find(name).expect("a job");
+        simulation.engine().state().job(id).is_running()
+    };
+    assert_eq!(["a", "b"].map(running), [true, false], "one of each model and size");
+    simulation.run_until(Time::from_secs(35));
+    assert_eq!(["a", "b", "wide"].map(|name| told(&simulation, name)), [true; 3]);
+    simulation.run();
+    assert_eq!(Summary::of(&simulation).deadlines.broken, 0);
+}
+
+/// Generated jobs under a heavy load, with estimates that are exact, off by a third or so, and off
+/// by a factor of three or so.
+#[test]
+fn chronus_breaks_promises_only_as_far_as_estimates_are_wrong() {
+    let options = GeneratorOptions {
+        shape: Shape::Philly,
+        jobs: 300,
+        load: 1.5,
+        deadlines: 1.0,
+        slack: (1.2, 4.0),
+        seed: 1,
+        ..GeneratorOptions::default()
+    };
+    let mut scene = Scene::generated("3x8", &options);
+    scene.world = costly(30.0);
+    let broken = |sigma: &str| {
+        let predict = format!("{{ noisy = {{ sigma = {sigma} }} }}");
+        let run = scene.run("chronus", &[("predict", &predict), ("early", "false")]);
+        let deadlines = Summary::of(&run.simulation).deadlines;
+        println!("sigma {sigma}: {deadlines:?}");
+        deadlines.broken as f64 / deadlines.promised as f64
+    };
+    let [none, some, much] = ["0.0", "0.3", "1.0"].map(broken);
+    assert_eq!(none, 0.0, "no noise is the oracle");
+    assert!(0.0 < some && some < much / 2.0 && some < 0.1, "{some}, {much}");
+}
+
 /// When it is submitted, its GPUs and its length; its deadlines in lengths.
 type Dated = (u64, u32, u64, Option<(f64, Option<f64>)>);
 
@@ -170,6 +226,7 @@ proptest! {
         any in any::<bool>(),
         early in any::<bool>(),
         tolerate in prop::sample::select(vec!["1.0", "2.0"]),
+        measured in prop::sample::select(vec!["0", "2"]),
     ) {
         let mut scene = Scene::new(shape, rows);
         scene.world = costly(2.0);
@@ -181,6 +238,7 @@ proptest! {
         let knobs = [
             ("lease", "60 s"), ("admission", "15 s"), ("tick", "5 s"), ("restart", "2 s"),
             ("admit", admit), ("early", early), ("tolerate", tolerate),
+            ("profile-gpus", measured),
         ];
         let run = scene.run("chronus", &knobs);
         for record in run.simulation.records().all() {

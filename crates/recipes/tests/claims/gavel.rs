@@ -107,3 +107,56 @@ fn finish_time_fairness_for_one_job_is_all_it_can_use() {
         (scene.run("gavel", &[("objective", "finish-time")]), scene.run("gavel", &[]));
     assert_eq!(fair.end("only"), plain.end("only"));
 }
+
+/// One GPU; a tenant with one job and one with three, of equal weight, for two hundred rounds. By
+/// jobs each would have a quarter; by tenants the first has half.
+#[test]
+fn gavel_gives_tenants_their_parts() {
+    let names = ["one", "two", "three", "four"];
+    let parts = |objective: &'static str| -> [f64; 4] {
+        let tenant = |name: &str| if name == "one" { "small" } else { "large" };
+        let rows = names.map(|name| job(name, 0, 1, 1_000_000).of(tenant(name)));
+        let scene = Scene::new("1x1", rows);
+        let mut simulation = scene.simulation("gavel", &[("objective", objective)]);
+        let end = heeler_model::Time::from_secs(200 * 360);
+        simulation.run_until(end);
+        names.map(|name| {
+            let job = simulation.engine().state().job(simulation.find(name).expect("a job"));
+            job.attained_at(simulation.now()).secs_f64() / end.secs_f64()
+        })
+    };
+    let near = |seen: [f64; 4], wanted: [f64; 4]| {
+        let close = seen.iter().zip(wanted).all(|(seen, wanted)| (seen - wanted).abs() < 0.02);
+        assert!(close, "{seen:?} {wanted:?}");
+    };
+    near(parts("max-min"), [0.25; 4]);
+    near(parts("tenants-fair"), [0.5, 1.0 / 6.0, 1.0 / 6.0, 1.0 / 6.0]);
+    near(parts("tenants-fifo"), [0.5, 0.5, 0.0, 0.0]);
+}
+
+#[test]
+fn gavel_among_equals_is_max_min() {
+    let rows = (0..10).map(|index| job(&format!("job{index}"), 0, 1, 3600 * (1 + index % 3)));
+    let scene = Scene::new("1x4", rows);
+    let plain = scene.run("gavel", &[]);
+    for objective in ["tenants-fair", "nash"] {
+        let other = scene.run("gavel", &[("objective", objective)]);
+        let off = (other.mean_s() / plain.mean_s() - 1.0).abs();
+        assert!(off < 0.02, "{objective}: {off}");
+    }
+}
+
+/// A V100 is twice as fast as a K80 and five times as dear. Alone, the job takes 7200 s on the K80;
+/// due after 4500 s, it needs the V100 for most of the time.
+#[test]
+fn gavel_by_cost_pays_for_speed_only_where_a_deadline_asks_for_it() {
+    let run = |row: Row| {
+        let knobs = [("objective", "cost"), ("fill-idle", "false")];
+        Scene::new("v100=1,k80=1", [row]).run("gavel", &knobs).end("job")
+    };
+    let row = || job("job", 0, 1, 1).units(7200.0, &[2.0, 1.0]);
+    assert_eq!(run(row()), 7200.0);
+    let in_time = run(row().due(&[(4500, 1)]));
+    assert!((3600.0..=4500.0).contains(&in_time), "{in_time}");
+    assert_eq!(run(row().due(&[(3000, 1)])), 7200.0, "it cannot be kept");
+}

@@ -33,6 +33,23 @@ fn whoever_is_promised_gpus_is_not_delayed() {
     assert_eq!(["wide", "long", "short"].map(|name| run.start(name)), [100.0, 150.0, 3.0]);
 }
 
+/// Two GPUs for each of two tenants. `v1` and `v2` of vision have its two until 100; `urgent` is
+/// more important but waits for them, though speech uses one of its own only.
+#[test]
+fn partitions_are_walls() {
+    let rows = || {
+        [
+            job("v1", 0, 1, 100).of("vision"),
+            job("v2", 0, 1, 100).of("vision"),
+            job("s", 0, 1, 100).of("speech"),
+            job("urgent", 1, 1, 100).of("vision").priority(9),
+        ]
+    };
+    let scene = Scene::new("1x4", rows()).quota("vision", 2).quota("speech", 2);
+    assert_eq!(scene.run("priority", &[("gate", "within-quota")]).start("urgent"), 100.0);
+    assert_eq!(scene.run("priority", &[]).start("urgent"), 1.0);
+}
+
 #[test]
 fn equal_priorities_are_fifo_easy() {
     let options = GeneratorOptions {

@@ -59,3 +59,17 @@ fn gavel_fifo_uses_the_best_kind_for_all_while_it_lasts() {
     let run = Scene::new("v100=2,k80=1", table).run("gavel-fifo", &[]);
     assert_eq!(["a", "b", "c"].map(|name| run.end(name)), [3600.0, 2400.0, 720.0]);
 }
+
+/// `a` is fastest on the V100, but two K80s have more room than one; then `b` has the V100, the
+/// first by name of those with as much room being the K80, which `c` gets.
+#[test]
+fn gavel_fifo_takes_any_kind() {
+    let table = [
+        job("a", 0, 1, 0).units(3_600.0, &[4.0, 1.0]),
+        job("b", 0, 1, 0).units(3_600.0, &[4.0, 1.0]),
+        job("c", 0, 1, 0).units(3_600.0, &[4.0, 1.0]),
+    ];
+    let knobs = [("shares", "any-kind-first")];
+    let run = Scene::new("v100=1,k80=2", table).run("gavel-fifo", &knobs);
+    assert_eq!(["a", "b", "c"].map(|name| run.end(name)), [3600.0, 3600.0, 900.0]);
+}

@@ -55,6 +55,16 @@ impl Row {
         self
     }
 
+    /// How long it runs, seconds.
+    pub(crate) fn length_s(&self) -> f64 {
+        self.job.duration().secs_f64()
+    }
+
+    /// GPU time it needs, seconds.
+    pub(crate) fn gpu_s(&self) -> f64 {
+        self.length_s() * f64::from(self.job.spec.demand.asked())
+    }
+
     /// It belongs to a tenant.
     pub(crate) fn of(self, tenant: &'static str) -> Row {
         Row { tenant, ..self }
@@ -78,6 +88,13 @@ impl Row {
     /// It has this priority.
     pub(crate) fn priority(mut self, priority: i32) -> Row {
         self.job.spec.priority = priority;
+        self
+    }
+
+    /// It needs so many CPU cores and so much memory, MB, beside each GPU.
+    pub(crate) fn beside(mut self, cpus: u32, memory_mb: u32) -> Row {
+        self.job.spec.demand.cpu_milli = cpus * 1000;
+        self.job.spec.demand.memory_mb = memory_mb;
         self
     }
 

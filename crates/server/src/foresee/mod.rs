@@ -41,9 +41,9 @@ pub struct Scene {
 
 impl Scene {
     /// A copy of an engine of which nothing else is known.
-    pub fn of(engine: &Engine, epoch: u64) -> Scene {
+    pub fn of(engine: Engine, epoch: u64) -> Scene {
         Scene {
-            engine: engine.fork(),
+            engine,
             epoch,
             seed: 0,
             hints: BTreeMap::new(),

@@ -3,6 +3,7 @@
 //! that sharing cost the job time.
 
 use super::spread::Spread;
+use crate::entitled::gini;
 use crate::record::Record;
 use heeler_model::Span;
 use serde::Serialize;
@@ -17,6 +18,8 @@ pub struct FinishTime {
     pub ratio: Spread,
     /// Part of the jobs above 1.05.
     pub unfair: f64,
+    /// How unequal they are (Gini).
+    pub inequality: f64,
 }
 
 /// The three variants.
@@ -34,8 +37,9 @@ pub struct Fairness {
 impl FinishTime {
     fn of(ratios: Vec<f64>) -> FinishTime {
         let unfair = ratios.iter().filter(|ratio| **ratio > UNFAIR).count();
-        let count = ratios.len().max(1);
-        FinishTime { ratio: Spread::of(ratios), unfair: unfair as f64 / count as f64 }
+        let (count, inequality) = (ratios.len().max(1), gini(&ratios));
+        let unfair = unfair as f64 / count as f64;
+        FinishTime { ratio: Spread::of(ratios), unfair, inequality }
     }
 }
 

@@ -16,6 +16,7 @@ pub use services::ServiceFigures;
 pub use spread::{Spread, quantile};
 pub use study::{BestScore, StudySummary};
 
+use crate::entitled::{TenantShare, gini};
 use crate::loans::Loan;
 use crate::record::{Outcome, Record};
 use crate::simulation::Simulation;
@@ -132,6 +133,12 @@ pub struct Summary {
     /// How services fared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceFigures>,
+    /// What tenants had beside what they were entitled to, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<TenantShare>,
+    /// How unequally tenants had what they were entitled to (Gini), if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inequality: Option<f64>,
     /// GPU time that tenants with a quota lent and borrowed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub loans: Vec<Loan>,
@@ -154,6 +161,8 @@ impl Summary {
         // The sum of nothing is minus zero.
         let held = all.iter().map(|record| record.held_milli_at(now)).sum::<f64>() + 0.0;
         let useful = all.iter().map(|record| record.useful_milli_at(now)).sum::<f64>() + 0.0;
+        let shares = simulation.shares();
+        let ratios: Vec<f64> = shares.iter().map(|share| share.ratio).collect();
         Summary {
             jobs: counts(jobs),
             completion_s: completions(finished.clone()),
@@ -172,6 +181,8 @@ impl Summary {
             tenants: by_tenant(jobs, cluster),
             sizes: by_size(jobs, cluster),
             services: services::of(simulation),
+            inequality: (ratios.len() > 1).then(|| gini(&ratios)),
+            shares,
             loans: simulation.loans(),
             studies: study::of(simulation),
         }

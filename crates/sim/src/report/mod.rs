@@ -15,6 +15,7 @@ mod rows;
 mod run;
 mod scale;
 mod services;
+mod shares;
 mod strips;
 mod studies;
 mod table;

@@ -5,6 +5,7 @@ use super::gantt;
 use super::groups::{ROWS_MAX, sizes, table};
 use super::page::figure;
 use super::run::Run;
+use super::shares::shares;
 use super::table::key;
 use super::text::{clip, escape};
 use std::fmt::Write;
@@ -43,6 +44,13 @@ fn panel(out: &mut String, run: &Run, runs: &[Run], tenants: &Tenants, length_s:
     let reading = "Each row is a GPU, a part of a node, a node or several nodes; colour says who \
                    held most of it, paler colour that part of it was idle.";
     out.push_str(&figure("Who ran where", reading, &body));
+    if let Some(body) = shares(&run.summary.shares, tenants, length_s) {
+        let reading = "What each tenant had so far, over what it was entitled to: its part of the \
+                       GPUs by quota or weight, as far as it had jobs for it, and its part of what \
+                       others left. Envy is what it would have had more with as much for its \
+                       weight as the best-off other, while it wanted more.";
+        out.push_str(&figure("Share against entitlement", reading, &body));
+    }
     let shown = &tenants.ranked()[..tenants.ranked().len().min(ROWS_MAX)];
     for (title, head, reading, names, groups) in [
         (

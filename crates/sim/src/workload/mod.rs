@@ -7,6 +7,7 @@ mod describe;
 mod error;
 mod generate;
 mod names;
+mod phases;
 mod python_random;
 mod read;
 mod row;
@@ -21,6 +22,7 @@ pub use describe::{Description, Part, Quantiles, describe};
 pub use error::{Field, TraceError};
 pub use generate::{Generator, GeneratorOptions, OptionError, Shape, Stream, UnknownShape};
 pub use names::Names;
+pub use phases::{Change, Phases, Stage};
 pub use python_random::PythonRandom;
 pub use read::{Format, Options, Sample, read};
 pub use row::{Header, Row};
@@ -48,12 +50,14 @@ pub struct TraceJob {
     pub start_cost: Option<Span>,
     /// What it reports, if it is a trial of a study.
     pub trial: Option<Box<Trial>>,
+    /// The batches that it goes through, if it changes them on the way.
+    pub phases: Option<Box<Phases>>,
 }
 
 impl TraceJob {
     /// A job without a name and without anything of its own.
     pub fn new(submit: Time, spec: JobSpec) -> TraceJob {
-        TraceJob { name: None, submit, spec, start_cost: None, trial: None }
+        TraceJob { name: None, submit, spec, start_cost: None, trial: None, phases: None }
     }
 
     /// Work until it is done, in its own units.
@@ -63,7 +67,10 @@ impl TraceJob {
 
     /// How long it runs at the size it asks for, on the kind of GPU that suits it best.
     pub fn duration(&self) -> Span {
-        Span::from_micros((self.work() / self.spec.nominal_pace).round() as u64)
+        match &self.phases {
+            Some(phases) => Span::from_secs_f64(phases.alone_s),
+            None => Span::from_micros((self.work() / self.spec.nominal_pace).round() as u64),
+        }
     }
 
     /// GPUs times seconds at the size it asks for.

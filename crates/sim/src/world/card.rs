@@ -63,6 +63,7 @@ const BUILT_IN: &[(&str, &str)] = worlds![
     "muri",
     "gavel",
     "gavel-perf",
+    "shockwave",
     "lucid",
     "lucid-preemptive",
     "chronus",

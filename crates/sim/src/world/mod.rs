@@ -34,6 +34,15 @@ pub struct Quirks {
     /// Work is handed out in whole units for a round of so many seconds, a round ends when the last
     /// of it is done, and jobs join at its end.
     pub whole_units_per_round_s: Option<f64>,
+    /// Of a full round of such a world, a job that did not run in the one before loses so many
+    /// seconds.
+    pub restart_in_round_s: Option<f64>,
+    /// A job that has run in such rounds for so many times as long as it would alone counts as
+    /// done, whatever is left of its work.
+    pub done_after_alone: Option<f64>,
+    /// Whether a round counts in such a world for a gang of which some GPU had nothing to do; who
+    /// is given up because none had counts as done.
+    pub idle_parts_pass: bool,
     /// At whole multiples of so many seconds every running job without a lease pays for its start
     /// once more.
     pub restart_unleased_every_s: Option<f64>,

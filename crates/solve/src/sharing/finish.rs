@@ -2,7 +2,8 @@
 //! NSDI 2020) over several columns, as in Gavel. For a given lateness it is a linear programme; the
 //! least lateness is found by Dinkelbach's method (1967), which comes down to it in a few steps.
 
-use super::{Division, Row, Sharing};
+use super::merged::Merged;
+use super::{Division, Sharing};
 
 /// How far a row is, and when it was promised to end.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,14 +26,30 @@ impl Sharing {
     /// small as possible; then, among all ways to do so, take the one with the smallest sum of
     /// squares. The level is that lateness. Work left and promises must be more than nothing.
     pub fn min_max_finish(&self, finishes: &[Finish]) -> Division {
+        // Rows that are alike in all of this are one class.
+        let bits = |finish: &Finish| [finish.elapsed_s, finish.left, finish.promised_s];
+        let merged = Merged::of(self, |row| bits(&finishes[row]).map(f64::to_bits));
+        let mut of_class = vec![None; merged.rows.len()];
+        for (class, finish) in merged.class_of.iter().zip(finishes) {
+            of_class[*class] = Some(*finish);
+        }
+        merged.min_max_finish(&of_class.into_iter().flatten().collect::<Vec<_>>())
+    }
+}
+
+impl Merged {
+    fn min_max_finish(&self, finishes: &[Finish]) -> Division {
         // Without a lateness to begin with: as if nobody had waited yet.
-        let first = finishes.iter().map(|finish| finish.left / finish.promised_s);
-        let mut asked = self.asking(first);
+        let mut asked = self.over(finishes.iter().map(|finish| finish.left / finish.promised_s));
         let (mut lateness, mut steps, mut is_settled) = (f64::INFINITY, 0, false);
         for _ in 0..ROUNDS_MAX {
             let shares = asked.highest_level();
             steps += shares.steps;
-            let next = self.lateness(finishes, &shares.values);
+            let speeds = self.worths(&shares.values);
+            let late = |(finish, speed): (&Finish, f64)| {
+                (finish.elapsed_s + finish.left / speed) / finish.promised_s
+            };
+            let next = finishes.iter().zip(speeds).map(late).fold(0.0, f64::max);
             if !next.is_finite() {
                 break;
             }
@@ -45,38 +62,17 @@ impl Sharing {
                 finish.left
                     / (lateness * finish.promised_s - finish.elapsed_s).max(f64::MIN_POSITIVE)
             };
-            asked = self.asking(finishes.iter().map(need));
+            asked = self.over(finishes.iter().map(need));
         }
         let division = asked.max_min();
         let is_optimal = division.is_optimal && is_settled;
         Division { level: lateness, is_optimal, steps: steps + division.steps, ..division }
     }
-
-    /// The same, each row's worth over what it needs.
-    fn asking(&self, needs: impl Iterator<Item = f64>) -> Sharing {
-        let row = |(row, need): (&Row, f64)| Row {
-            size: row.size,
-            worth: row.worth.iter().map(|worth| worth / need).collect(),
-        };
-        Sharing {
-            places: self.places.clone(),
-            rows: self.rows.iter().zip(needs).map(row).collect(),
-        }
-    }
-
-    /// The largest lateness with some shares.
-    fn lateness(&self, finishes: &[Finish], shares: &[f64]) -> f64 {
-        let of = |((row, finish), parts): ((&Row, &Finish), &[f64])| {
-            let speed: f64 = row.worth.iter().zip(parts).map(|(worth, part)| worth * part).sum();
-            (finish.elapsed_s + finish.left / speed) / finish.promised_s
-        };
-        let rows = self.rows.iter().zip(finishes);
-        rows.zip(shares.chunks(self.places.len())).map(of).fold(0.0, f64::max)
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Row;
     use super::*;
 
     /// Two rows on one place, with as much left. The one that has waited for half of what was

@@ -24,6 +24,8 @@ pub enum Format {
     Pai,
     /// Tiresias' simulator.
     Tiresias,
+    /// Shockwave's traces.
+    Shockwave,
     /// Gavel's traces.
     Gavel,
     /// Workloads of Pollux and Sia.
@@ -78,6 +80,12 @@ const KNOWN: &[Known] = &[
         "tiresias",
         "Tiresias' simulator; seconds",
         &["num_gpu", "submit_time", "duration"],
+    ),
+    (
+        Format::Shockwave,
+        "shockwave",
+        "Shockwave's traces; as Gavel's, of jobs that change their batch on the way",
+        &["arrival_s", "job_type", "num_gpus", "total_steps", "adaptation_mode"],
     ),
     (
         Format::Gavel,

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Steps per second by job type and number of GPUs: a rate for each kind.
-type Throughputs = BTreeMap<(String, u32), Vec<(String, f64)>>;
+pub(super) type Throughputs = BTreeMap<(String, u32), Vec<(String, f64)>>;
 
 pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceError> {
     let path = throughputs_path(reading)?;
@@ -61,7 +61,7 @@ fn throughputs_path(reading: &Reading<'_>) -> Result<std::path::PathBuf, TraceEr
 
 /// `gpu_type, consolidated, job_type, num_gpus, steps_per_s`; only rows of GPUs on one server
 /// count.
-fn throughputs(path: &Path) -> Result<Throughputs, TraceError> {
+pub(super) fn throughputs(path: &Path) -> Result<Throughputs, TraceError> {
     let mut throughputs = Throughputs::new();
     Table::open(path, ',')?.each(|row| {
         if row.get("consolidated").is_none_or(|text| text == "1") {

@@ -16,6 +16,7 @@ mod pai;
 mod philly;
 mod pollux;
 mod reading;
+mod shockwave;
 mod slurm;
 mod swf;
 mod tiresias;
@@ -55,6 +56,7 @@ pub fn read(path: &Path, options: &Options, cluster: &mut Cluster) -> Result<Tra
         Format::Chronus => chronus::read(&mut reading, table()?)?,
         Format::Pai => pai::read(&mut reading, table()?)?,
         Format::Tiresias => tiresias::read(&mut reading, table()?)?,
+        Format::Shockwave => shockwave::read(&mut reading, table()?)?,
         Format::Gavel => gavel::read(&mut reading, table()?)?,
         Format::Pollux => pollux::read(&mut reading, table()?)?,
         Format::Openb => openb::read(&mut reading, table()?)?,

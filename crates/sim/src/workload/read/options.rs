@@ -21,7 +21,7 @@ pub struct Options {
     pub any_kind: bool,
     /// Muri: a table of start-up costs by GPUs and model.
     pub startup: Option<PathBuf>,
-    /// Gavel: a table of throughputs by kind, job type and GPUs.
+    /// Gavel and Shockwave: a table of throughputs by kind, job type and GPUs.
     pub throughputs: Option<PathBuf>,
     /// Pollux: the folder of profiles.
     pub profiles: Option<PathBuf>,
@@ -55,7 +55,11 @@ impl Options {
     pub(super) fn check(&self, path: &Path, format: Format) -> Result<(), TraceError> {
         let given = [
             ("startup", self.startup.is_some(), Format::Muri),
-            ("throughputs", self.throughputs.is_some(), Format::Gavel),
+            (
+                "throughputs",
+                self.throughputs.is_some() && format != Format::Shockwave,
+                Format::Gavel,
+            ),
             ("profiles", self.profiles.is_some(), Format::Pollux),
             ("adaptive", self.adaptive, Format::Pollux),
             ("estimates", self.estimates.is_some(), Format::Lucid),

@@ -1,0 +1,49 @@
+//! Room: how much of each kind of GPU is left while shapes are given out one after another.
+
+use super::rounds::Candidate;
+use super::shapes::{Shape, Shapes};
+
+/// What is left of each kind, in thousandths of GPUs.
+#[derive(Clone, Debug)]
+pub struct Room {
+    left: Vec<u64>,
+}
+
+impl Room {
+    /// All that is there, less what those have who must keep it.
+    pub fn of(shapes: &Shapes, jobs: &[Candidate]) -> Room {
+        let left = shapes.up().iter().map(|gpus| u64::from(*gpus) * 1000).collect();
+        let mut room = Room { left };
+        for candidate in jobs.iter().filter(|candidate| candidate.pinned) {
+            if let Some(shape) = candidate.current {
+                room.take(candidate, shape);
+            }
+        }
+        room
+    }
+
+    fn amount(candidate: &Candidate, shape: Shape) -> u64 {
+        u64::from(shape.gpus) * u64::from(candidate.job.spec.demand.share.0)
+    }
+
+    /// Whether a job has room in a shape.
+    pub fn has(&self, candidate: &Candidate, shape: Shape) -> bool {
+        self.left[shape.kind.index()] >= Room::amount(candidate, shape)
+    }
+
+    /// Give a job a shape; where there is not enough, nothing is left.
+    pub fn take(&mut self, candidate: &Candidate, shape: Shape) {
+        let left = &mut self.left[shape.kind.index()];
+        *left = left.saturating_sub(Room::amount(candidate, shape));
+    }
+
+    /// Take a shape from a job again.
+    pub fn give(&mut self, candidate: &Candidate, shape: Shape) {
+        self.left[shape.kind.index()] += Room::amount(candidate, shape);
+    }
+
+    /// Whether nothing is left.
+    pub fn is_empty(&self) -> bool {
+        self.left.iter().all(|left| *left == 0)
+    }
+}

@@ -1,0 +1,84 @@
+//! What tenants had beside what they were entitled to: a line for each over time, and a table.
+
+use super::colours::Tenants;
+use super::groups::ROWS_MAX;
+use super::scale::Scale;
+use super::table::key;
+use super::text::{clip, percent, points, px, short_number};
+use crate::entitled::TenantShare;
+use std::fmt::Write;
+
+const WIDTH: f64 = 1060.0;
+const LEFT: f64 = 58.0;
+const RIGHT: f64 = WIDTH - 12.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 212.0;
+/// Who had more than so many times its part is drawn at the edge.
+const MOST: f64 = 3.0;
+
+/// Lines and a table; nothing if there are fewer than two tenants.
+pub(super) fn shares(shares: &[TenantShare], tenants: &Tenants, length_s: f64) -> Option<String> {
+    if shares.len() < 2 {
+        return None;
+    }
+    Some(lines(shares, tenants, length_s) + &table(shares, tenants))
+}
+
+/// What each had so far over what it was entitled to so far.
+fn lines(shares: &[TenantShare], tenants: &Tenants, length_s: f64) -> String {
+    let x = Scale::linear_time(length_s, LEFT, RIGHT);
+    let y = Scale::upto(MOST, 3.0, BOTTOM, TOP);
+    let mut out = format!(
+        "<svg class=\"plot lines\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\" \
+         aria-label=\"Had over entitled\">",
+        px(BOTTOM + 26.0),
+    );
+    x.below(&mut out, TOP, BOTTOM);
+    y.beside(&mut out, LEFT, RIGHT);
+    let _ = write!(out, "<path class=\"grid\" d=\"M{LEFT} {0}H{RIGHT}\"/>", px(y.at(1.0)));
+    for share in shares.iter().take(ROWS_MAX) {
+        let (mut had, mut due) = (0.0, 0.0);
+        let mut line = Vec::new();
+        for (at, point) in share.over_time.iter().enumerate() {
+            (had, due) = (had + point.0, due + point.1);
+            if due > 0.0 {
+                let end_s = ((at as f64 + 1.0) * share.point_s).min(length_s);
+                line.push((x.at(end_s), y.at((had / due).min(MOST))));
+            }
+        }
+        let _ = write!(
+            out,
+            "<polyline class=\"{}\" points=\"{}\"><title>{}: {} of its part</title>\
+             </polyline>",
+            tenants.class(&share.name),
+            points(line.into_iter()),
+            clip(&share.name, 40),
+            percent(share.ratio),
+        );
+    }
+    out + "</svg>"
+}
+
+fn table(shares: &[TenantShare], tenants: &Tenants) -> String {
+    let mut out = "<div class=\"scroll\"><table class=\"groups\"><thead><tr>\
+                   <th scope=\"col\">tenant</th><th scope=\"col\">weight</th>\
+                   <th scope=\"col\">entitled, GPU-hours</th><th scope=\"col\">had</th>\
+                   <th scope=\"col\">had of entitled</th><th scope=\"col\">envy, GPU-hours</th>\
+                   </tr></thead><tbody>"
+        .to_string();
+    for share in shares.iter().take(ROWS_MAX) {
+        let _ = write!(
+            out,
+            "<tr><th scope=\"row\">{}{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
+             </tr>",
+            key(&tenants.class(&share.name)),
+            clip(&share.name, 40),
+            share.weight,
+            short_number(share.due_gpu_hours),
+            short_number(share.had_gpu_hours),
+            percent(share.ratio),
+            short_number(share.envy_gpu_hours),
+        );
+    }
+    out + "</tbody></table></div>"
+}

@@ -1,0 +1,54 @@
+//! Handing in a job: what is remembered of it, and what the engine hears.
+
+use crate::phases::Phased;
+use crate::record::Record;
+use crate::simulation::Simulation;
+use crate::training::Trainee;
+use crate::workload::TraceJob;
+use heeler_model::{Event, Span};
+
+impl Simulation {
+    /// A job is handed in.
+    pub(crate) fn submit(&mut self, job: TraceJob) {
+        let mut spec = job.spec;
+        let profiles = self.world.profiles.as_ref();
+        let trains = profiles.is_some_and(|profiles| profiles.describe(&mut spec));
+        let work = spec.truth_for_the_oracle().map_or(0.0, |truth| truth.work);
+        let alone = match &job.phases {
+            Some(phases) => Span::from_secs_f64(phases.alone_s),
+            None => Span::from_micros((work / spec.nominal_pace).round() as u64),
+        };
+        let gpus = spec.demand.asked();
+        let deadline = spec.deadlines().last().map(|deadline| deadline.at);
+        let (tenant, model) = (spec.tenant, spec.model);
+        let mut record = Record {
+            submitted: job.submit,
+            work,
+            alone,
+            gpus,
+            deadline,
+            tenant,
+            model,
+            held_since: self.now,
+            ..Record::default()
+        };
+        self.watch.joins(&mut record);
+        let id = self.records.push(record);
+        if trains {
+            self.trainees.insert(id, Trainee::new(self.cluster.kinds.len()));
+        }
+        if let Some(name) = job.name {
+            self.names.push(id, &name);
+        }
+        if let (Some(trial), Some(study)) = (job.trial, spec.study()) {
+            self.studies.joins(id, study, *trial);
+        }
+        if let Some(phases) = job.phases {
+            self.phasing.insert(id, Phased::new(phases, work));
+        }
+        if let Some(cost) = job.start_cost {
+            self.start_costs.insert(id, cost);
+        }
+        self.engine.observe(self.now, Event::Submitted { job: id, spec: Box::new(spec) });
+    }
+}
