@@ -46,7 +46,7 @@ def main():
     asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     asked.add_argument("--epochs", type=int, default=6)
     asked.add_argument("--overhead", type=float, default=0.001, help="seconds a pass takes besides")
-    asked.add_argument("--folder", help="where checkpoints go, unless Heeler says")
+    asked.add_argument("--folder", help="where checkpoints go [default: where Heeler says]")
     asked = asked.parse_args()
 
     data, weights, total = examples(3000), [0.0] * SIZE, [0.0] * SIZE

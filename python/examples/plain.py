@@ -68,7 +68,7 @@ def main():
     asked.add_argument("--batch", type=int, default=32)
     asked.add_argument("--rate", type=float, default=0.3)
     asked.add_argument("--pause", type=float, default=0.0, help="seconds to sleep in each step")
-    asked.add_argument("--folder", help="where checkpoints go, unless Heeler says")
+    asked.add_argument("--folder", help="where checkpoints go [default: where Heeler says]")
     asked = asked.parse_args()
 
     random.seed(11)

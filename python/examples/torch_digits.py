@@ -39,7 +39,7 @@ def main():
     asked.add_argument("--most", type=int, help="examples a pass can take")
     asked.add_argument("--pause", type=float, default=0.0, help="seconds to sleep in each step")
     asked.add_argument("--adaptive", action="store_true")
-    asked.add_argument("--folder", help="where checkpoints go, unless Heeler says")
+    asked.add_argument("--folder", help="where checkpoints go [default: where Heeler says]")
     asked = asked.parse_args()
 
     cuda = torch.cuda.is_available()

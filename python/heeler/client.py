@@ -70,7 +70,7 @@ class Client:
 
     ``server`` is the path of its Unix socket, or ``https://host:port`` with a ``token``; else the
     variables ``HEELER_SERVER`` and ``HEELER_TOKEN`` say it, else it is where the command line finds
-    it, too.
+    it, too. Whom to trust over TLS, ``tls`` says, or the PEM file that ``HEELER_CA`` names.
     """
 
     def __init__(
@@ -87,6 +87,9 @@ class Client:
         self._where = where
         self._token = token or os.environ.get("HEELER_TOKEN")
         self._timeout_s = timeout_s
+        trusted = os.environ.get("HEELER_CA")
+        if tls is None and trusted and where.startswith("https://"):
+            tls = ssl.create_default_context(cafile=trusted)
         self._tls = tls
 
     # Jobs.

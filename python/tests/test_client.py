@@ -4,6 +4,7 @@ import http.server
 import json
 import os
 import socketserver
+import ssl
 import threading
 import unittest
 import urllib.parse
@@ -54,6 +55,15 @@ class OverUnix(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
 
 class Clients(Case):
+    def test_whom_to_trust_is_read_from_the_environment(self):
+        trusted = self.folder / "ca.pem"
+        trusted.write_text("no certificate")
+        os.environ["HEELER_CA"] = str(trusted)
+        self.addCleanup(os.environ.pop, "HEELER_CA")
+        with self.assertRaises(ssl.SSLError):
+            Client("https://localhost:1")
+        Client("http://localhost:1")
+
     def server(self, said, over=None):
         server = over or OverUnix(str(self.folder / "heeler.sock"), Answers)
         server.asked, server.said = [], list(said)

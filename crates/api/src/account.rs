@@ -20,6 +20,18 @@ pub enum Role {
     Admin,
 }
 
+impl Role {
+    /// It as one word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Role::Viewer => "viewer",
+            Role::User => "user",
+            Role::Operator => "operator",
+            Role::Admin => "admin",
+        }
+    }
+}
+
 /// Who asks: found by the server from a socket's credentials or a token, never said by the client.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Who {

@@ -75,6 +75,9 @@ pub struct Forecast {
     pub job: u32,
     /// When it most likely starts, seconds since 1970; nothing, if that cannot be told.
     pub starts: Option<f64>,
+    /// Why it can never start as things are, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub never: Option<String>,
     /// Eight of ten such jobs start between these.
     pub between: Option<(f64, f64)>,
     /// When it most likely ends.

@@ -60,6 +60,9 @@ pub struct Submission {
     pub pause: Pause,
     /// Where its output goes, with `%j`, `%a`, `%A`, `%x`; Heeler's own folder, if not said.
     pub output: Option<String>,
+    /// Where its standard error goes, with the same; with its output, if not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// Hand it in without letting it start.
     pub hold: bool,
     /// Whether it talks to a terminal.
@@ -192,4 +195,7 @@ pub struct Submitted {
     pub tasks: u32,
     /// Whether it had been handed in before under the same `once`.
     pub again: bool,
+    /// What whoever hands it in should know, such as that it can never start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }

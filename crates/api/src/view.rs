@@ -49,6 +49,23 @@ pub enum JobState {
 }
 
 impl JobState {
+    /// It as one word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            JobState::Pending => "pending",
+            JobState::Held => "held",
+            JobState::Starting => "starting",
+            JobState::Running => "running",
+            JobState::Stopping => "stopping",
+            JobState::Suspended => "suspended",
+            JobState::Completed => "completed",
+            JobState::Failed => "failed",
+            JobState::Cancelled => "cancelled",
+            JobState::Timeout => "timeout",
+            JobState::Stopped => "stopped",
+        }
+    }
+
     /// Whether it will not run again.
     pub const fn is_over(self) -> bool {
         matches!(

@@ -78,6 +78,10 @@ pub struct Launch {
     pub gpu_memory_mb: u32,
     /// Where its output goes; the world's own folder, if not said.
     pub output: Option<String>,
+    /// Where its standard error goes; with its output, if not said. Not written then: digests of
+    /// decisions in old journals are of orders without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// Whether it talks to a terminal.
     pub terminal: bool,
     /// How it goes on.

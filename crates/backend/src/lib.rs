@@ -4,10 +4,12 @@
 
 mod launch;
 mod look;
+mod pattern;
 mod sign;
 
 pub use launch::{Expected, Identity, Launch, Order, Ranks, Resume};
 pub use look::{Look, Piece, Window, frame, resized};
+pub use pattern::Labels;
 pub use sign::{Ending, Said, Sign, Way};
 
 use heeler_model::Cluster;

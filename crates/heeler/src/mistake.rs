@@ -1,7 +1,7 @@
 //! What a person did wrong, and what to do about it. Mistakes end with exit code 2, everything
 //! else that goes wrong with 1.
 
-use crate::client::NoServer;
+use crate::client::{NoServer, NoTalk};
 use heeler_api::read::Wrong;
 use heeler_api::{Code, Problem};
 use heeler_recipes::CardError;
@@ -78,10 +78,17 @@ fn judge(error: &anyhow::Error) -> (u8, Option<&str>) {
         return (2, wrong.hint.as_deref());
     }
     if let Some(problem) = error.downcast_ref::<Problem>() {
-        return (code_of(problem.code), problem.hint.as_deref().or(told(problem.code)));
+        let told = told(problem.code);
+        let said = problem.hint.as_deref();
+        // The server's own words on tokens are for those who write requests by hand.
+        let hint = if problem.code == Code::Unknown { told } else { said.or(told) };
+        return (code_of(problem.code), hint);
     }
     if let Some(nobody) = error.downcast_ref::<NoServer>() {
         return (1, Some(nobody.hint()));
+    }
+    if let Some(odd) = error.downcast_ref::<NoTalk>() {
+        return (1, Some(odd.hint()));
     }
     if error.is::<WorldError>() {
         return (2, Some("`heeler worlds show plain --card` prints a card that works"));

@@ -98,8 +98,9 @@ impl JournalError {
 
     /// The error for something that is not as it was written.
     pub(crate) fn corrupt(file: &str, byte: usize, what: impl Into<String>) -> Self {
-        let remedy = "keep a copy of the whole folder, then restore the file from a backup or ask \
-                      for what is left of it with a read-only replay";
+        let remedy = "keep a copy of the whole folder, then restore the file from a backup; \
+                      `heeler replay FOLDER` reads what comes before the damage, and with \
+                      --write-trace keeps it";
         JournalError::Corrupt {
             file: file.to_owned(),
             byte: byte as u64,

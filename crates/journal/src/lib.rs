@@ -21,5 +21,5 @@ pub use error::JournalError;
 pub use folder::Folder;
 pub use format::VERSION;
 pub use journal::{Journal, Opened, Settings};
-pub use read::{Contents, read_all, read_from};
+pub use read::{Contents, read_all, read_from, read_left, read_left_of};
 pub use sim::{Loss, SimDisk, SimFaults, SimFile};

@@ -26,6 +26,43 @@ pub fn read_all(path: &Path) -> Result<Contents, JournalError> {
     read_from(&mut Folder::look(path)?)
 }
 
+/// Read what is left of a journal: all of it, or what comes before something that is damaged, with
+/// a note that says so. Changes nothing.
+pub fn read_left(path: &Path) -> Result<Contents, JournalError> {
+    read_left_of(&mut Folder::look(path)?)
+}
+
+/// Read what is left of a journal on any disk.
+pub fn read_left_of<D: Disk>(disk: &mut D) -> Result<Contents, JournalError> {
+    let damage = match read_from(disk) {
+        Err(error @ JournalError::Corrupt { .. }) => error,
+        read => return read,
+    };
+    let index = Index::of(disk)?;
+    let mut furthest: Option<Contents> = None;
+    for base in std::iter::once(0).chain(index.snapshots.iter().copied()) {
+        let snapshot = match base {
+            0 => None,
+            upto => match read_snapshot(disk, upto) {
+                Ok((bytes, _)) => Some((upto, bytes)),
+                Err(_) => continue,
+            },
+        };
+        let records = index.as_far_as_whole(disk, base).0.records;
+        let found = Contents { snapshot, records, notes: Vec::new() };
+        // Of two that come as far, the one that goes further back tells more.
+        let further = furthest.as_ref().is_none_or(|other| other.last() < found.last());
+        if found.last() > 0 && further {
+            furthest = Some(found);
+        }
+    }
+    let Some(mut left) = furthest else { return Err(damage) };
+    let last = left.last();
+    left.notes.push(format!("THE JOURNAL IS DAMAGED; this is what was up to record {last}"));
+    left.notes.push(damage.to_string());
+    Ok(left)
+}
+
 /// Read a journal on any disk from as far back as it goes, without changing anything.
 pub fn read_from<D: Disk>(disk: &mut D) -> Result<Contents, JournalError> {
     let index = Index::of(disk)?;
@@ -54,6 +91,14 @@ pub fn read_from<D: Disk>(disk: &mut D) -> Result<Contents, JournalError> {
         }
     }
     Err(failure.unwrap_or_else(|| JournalError::corrupt("the journal", 0, "it has no beginning")))
+}
+
+impl Contents {
+    /// The number of the last record that is in it.
+    fn last(&self) -> u64 {
+        let base = self.snapshot.as_ref().map_or(0, |(upto, _)| *upto);
+        self.records.last().map_or(base, |(number, _)| *number)
+    }
 }
 
 /// The files of a journal.
@@ -129,24 +174,28 @@ impl Index {
 
     /// The records after `upto`.
     pub(crate) fn tail<D: Disk>(&self, disk: &mut D, upto: u64) -> Result<Tail, JournalError> {
+        match self.as_far_as_whole(disk, upto) {
+            (tail, None) => Ok(tail),
+            (_, Some(damage)) => Err(damage),
+        }
+    }
+
+    /// The records after `upto` up to the first that is damaged, and what is wrong there.
+    fn as_far_as_whole<D: Disk>(&self, disk: &mut D, upto: u64) -> (Tail, Option<JournalError>) {
         let mut tail = Tail { next: upto.saturating_add(1), ..Tail::default() };
         let Some(start) = self.segments.iter().rposition(|it| it.first <= upto.saturating_add(1))
         else {
-            return match self.segments.first() {
-                Some(segment) => Err(missing(&segment.name, upto.saturating_add(1), segment.first)),
-                None => Ok(tail),
-            };
+            let wanted = upto.saturating_add(1);
+            let first = self.segments.first();
+            return (tail, first.map(|first| missing(&first.name, wanted, first.first)));
         };
         for (place, segment) in self.segments.iter().enumerate().skip(start) {
-            let (bytes, scan) = read_segment(disk, segment, &mut tail)?;
+            let (bytes, scan) = match read_segment(disk, segment, &mut tail) {
+                Ok(read) => read,
+                Err(damage) => return (tail, Some(damage)),
+            };
             let void = self.segments.get(place + 1).map_or(u64::MAX, |later| later.first);
-            if void == u64::MAX {
-                last(&segment.name, &scan)?;
-            } else if scan.next < void {
-                let lost = void - 1;
-                let what = format!("records {} to {lost} are not there or not whole", scan.next);
-                return Err(JournalError::corrupt(&segment.name, scan.end, what));
-            }
+            let damage = damage(&segment.name, &scan, void);
             tail.last = (scan.last, bytes[scan.last..scan.end].to_vec());
             for (number, range) in scan.records {
                 if number > upto && number < void {
@@ -155,19 +204,27 @@ impl Index {
             }
             (tail.next, tail.end, tail.torn) = (scan.next, scan.end, scan.torn);
             (tail.length, tail.name) = (bytes.len(), segment.name.clone());
+            if damage.is_some() {
+                return (tail, damage);
+            }
         }
-        Ok(tail)
+        (tail, None)
     }
 }
 
-/// The last segment may be torn, but not so that something safe is lost.
-fn last(name: &str, scan: &Scan) -> Result<(), JournalError> {
-    let Some(beyond) = scan.beyond else { return Ok(()) };
-    let what = format!(
-        "record {} is not whole, though later ones at byte {beyond} are, so it once was",
-        scan.next
-    );
-    Err(JournalError::corrupt(name, scan.end, what))
+/// What is wrong with a segment before the one that begins with record `void`. The last segment
+/// may be torn, but not so that something safe is lost.
+fn damage(name: &str, scan: &Scan, void: u64) -> Option<JournalError> {
+    let next = scan.next;
+    let what = match (void, scan.beyond) {
+        (u64::MAX, None) => return None,
+        (u64::MAX, Some(beyond)) => {
+            format!("record {next} is not whole, though later ones at byte {beyond} are")
+        }
+        _ if next < void => format!("records {next} to {} are not there or not whole", void - 1),
+        _ => return None,
+    };
+    Some(JournalError::corrupt(name, scan.end, what))
 }
 
 fn missing(name: &str, wanted: u64, first: u64) -> JournalError {

@@ -1,7 +1,9 @@
 //! A journal that is not as it was written: torn ends are cut and named, anything else is refused
 //! with the file, the byte and what to do, and no bit that turns changes a record unseen.
 
-use heeler_journal::{Journal, JournalError, Loss, Settings, SimDisk, VERSION, read_from};
+use heeler_journal::{
+    Journal, JournalError, Loss, Settings, SimDisk, VERSION, read_from, read_left_of,
+};
 
 const SETTINGS: Settings = Settings { segment_bytes: 700, ahead_bytes: 128, keep_all: false };
 
@@ -168,4 +170,21 @@ fn bytes_of_another_segment_never_pass_for_records() {
     let opened = Journal::open(disk, SETTINGS).expect("left over from another file");
     assert_eq!(opened.records, []);
     assert_eq!(opened.notes.len(), 1, "{:?}", opened.notes);
+}
+
+#[test]
+fn what_comes_before_the_damage_can_be_read() {
+    let files = journal(5, 40, &[]).files();
+    let (name, bytes) = files.iter().filter(|(name, _)| name.ends_with(".log")).nth(1).unwrap();
+    let mut disk = copy(&files);
+    assert!(disk.turn_bit(name, bytes.len() / 2, 3));
+    assert!(matches!(read_from(&mut disk), Err(JournalError::Corrupt { .. })));
+    let left = read_left_of(&mut disk).expect("what is left");
+    assert!(!left.records.is_empty() && left.records.len() < 40, "{}", left.records.len());
+    for (place, (number, bytes)) in left.records.iter().enumerate() {
+        assert_eq!((*number, bytes.clone()), (place as u64 + 1, record(place as u64 + 1)));
+    }
+    assert!(left.notes[0].contains("DAMAGED") && left.notes[1].contains(name), "{:?}", left.notes);
+    let mut whole = copy(&files);
+    assert_eq!(read_left_of(&mut whole).expect("a good journal").records.len(), 40);
 }

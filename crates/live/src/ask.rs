@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum Act {
     /// Take them back.
     Cancel,
+    /// Take them back, and give them no time to end.
+    Kill,
     /// Keep waiting ones from starting.
     Hold,
     /// Let held ones start.
@@ -87,8 +89,13 @@ pub enum Ask {
 pub enum Done {
     /// Jobs were handed in.
     Submitted(Vec<Submitted>),
-    /// Something was done to these jobs.
-    Acted(Vec<u32>),
+    /// Something was done to jobs.
+    Acted {
+        /// Those it was done to.
+        jobs: Vec<u32>,
+        /// Why it was not done to others that were named, in sentences.
+        notes: Vec<String>,
+    },
     /// A token has this number.
     Token(u32),
     /// It was done.

@@ -148,6 +148,7 @@ impl Live {
             memory_mb: submission.memory_mb,
             gpu_memory_mb: submission.gpus.memory_mb,
             output: submission.output.clone(),
+            error: submission.error.clone(),
             terminal: submission.terminal,
             resume: attempt.resume,
             ways: self.ways(job),

@@ -107,9 +107,9 @@ impl Live {
         self.grow();
         self.recipe = chosen;
         self.engine.adopt(policy);
-        let knobs: Vec<String> =
-            self.recipe.knobs.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        self.note(who, "recipe", format!("{} {}", self.recipe.name, knobs.join(" ")));
+        let knobs = self.recipe.knobs.iter().map(|(name, value)| format!(" {name}={value}"));
+        let detail: String = std::iter::once(self.recipe.name.clone()).chain(knobs).collect();
+        self.note(who, "recipe", detail);
         Ok(Done::Changed)
     }
 

@@ -106,6 +106,22 @@ impl People {
     }
 }
 
+/// What is changed of a tenant, in words.
+fn changes(change: &TenantChange) -> Vec<String> {
+    let amount = |name: &str, gpus: Option<u32>| match gpus {
+        Some(gpus) => format!("{name} {gpus}"),
+        None => format!("no {name}"),
+    };
+    let mut words = Vec::new();
+    words.extend(change.parent.as_ref().map(|parent| format!("part of {parent}")));
+    words.extend(change.weight.map(|weight| format!("weight {weight}")));
+    words.extend(change.quota.map(|quota| amount("quota", quota)));
+    words.extend(change.limit.map(|limit| amount("limit", limit)));
+    words.extend(change.add_users.iter().map(|user| format!("with {user}")));
+    words.extend(change.remove_users.iter().map(|user| format!("without {user}")));
+    words
+}
+
 impl Live {
     /// Who a bearer token stands for.
     pub fn token(&self, hash: &str, at: Time) -> Option<Who> {
@@ -149,7 +165,8 @@ impl Live {
         change: &TenantChange,
     ) -> Result<Done, Problem> {
         self.check_tenant(name, change)?;
-        let id = match self.people.find(name) {
+        let known = self.people.find(name);
+        let id = match known {
             Some(id) => id,
             None => {
                 let parent = change.parent.as_ref().and_then(|parent| self.people.find(parent));
@@ -172,8 +189,11 @@ impl Live {
         if !self.outgrown && (change.quota.is_some() || change.limit.is_some()) {
             self.tell(Event::Quota { tenant: id, quota, limit });
         }
-        let detail = serde_json::to_string(change).unwrap_or_default();
-        self.note(who, "tenant", format!("{name} {detail}"));
+        let mut detail = changes(change);
+        if known.is_none() {
+            detail.insert(0, "made".into());
+        }
+        self.note(who, "tenant", format!("{name}: {}", detail.join(", ")));
         Ok(Done::Changed)
     }
 
@@ -218,7 +238,7 @@ impl Live {
         };
         self.people.by_hash.insert(hash.into(), id);
         self.people.tokens.insert(id, token);
-        self.note(who, "token", format!("{id} for {} as {:?}", request.user, request.role));
+        self.note(who, "token", format!("{id} for {} as {}", request.user, request.role.word()));
         Ok(Done::Token(id))
     }
 

@@ -82,6 +82,7 @@ fn launch(job: u32, command: Vec<String>) -> Launch {
         memory_mb: 0,
         gpu_memory_mb: 0,
         output: None,
+        error: None,
         terminal: false,
         resume: Resume::No,
         ways: Vec::new(),

@@ -2,7 +2,7 @@
 
 use crate::folder::{State, numbers};
 use crate::wire::Brief;
-use heeler_backend::Piece;
+use heeler_backend::{Labels, Piece};
 use heeler_model::JobId;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -87,39 +87,16 @@ fn piece(file: File, from: u64, most: usize) -> io::Result<Piece> {
     Ok(Piece { from, bytes })
 }
 
-/// Where a job's output goes, with what stands for numbers and names filled in: `%j` the job, `%A`
-/// its array (or itself), `%a` its number there, `%x` its name, `%u` its user, `%N` its first
-/// node, `%%` a percent sign.
+/// A path with what stands for numbers and names filled in.
 pub(crate) fn expand(pattern: &str, brief: &Brief) -> String {
     let launch = &brief.launch;
-    let mut text = String::new();
-    let mut letters = pattern.chars();
-    while let Some(letter) = letters.next() {
-        if letter != '%' {
-            text.push(letter);
-            continue;
-        }
-        // `%4j` is the job's number with at least four digits.
-        let mut digits = String::new();
-        let mut kind = letters.next();
-        while let Some(digit) = kind.filter(char::is_ascii_digit) {
-            digits.push(digit);
-            kind = letters.next();
-        }
-        let width = digits.parse::<usize>().unwrap_or(0).min(10);
-        let number = |number: u32| format!("{number:0width$}");
-        let place = |text: &str| text.replace('/', "_");
-        match kind {
-            Some('j') => text += &number(launch.job.0),
-            Some('A') => text += &number(launch.array.map_or(launch.job.0, |(array, _)| array)),
-            Some('a') => text += &number(launch.array.map_or(0, |(_, task)| task)),
-            Some('x') => text += &place(&launch.name),
-            Some('u') => text += &place(&launch.user),
-            Some('N') => text += brief.parts.first().map_or("localhost", |part| &part.node),
-            Some('%') => text.push('%'),
-            Some(other) => text.extend(['%', other]),
-            None => text.push('%'),
-        }
-    }
-    text
+    let node = brief.parts.first().map_or("localhost", |part| part.node.as_str());
+    let labels = Labels {
+        job: launch.job.0,
+        array: launch.array,
+        name: &launch.name,
+        user: &launch.user,
+        node: Some(node),
+    };
+    labels.fill(pattern)
 }

@@ -52,13 +52,8 @@ fn never(reason: &Reason, names: &dyn Naming) -> Said {
             Some("ask for a kind that the cluster has".into()),
         ),
         Reason::NoSuchNode { gpu_memory_mb, cpu_milli, memory_mb } => (
-            format!(
-                "no node offers {gpu_memory_mb} MB of GPU memory, {}.{:03} CPU cores and \
-                 {memory_mb} MB of memory beside each GPU",
-                cpu_milli / 1000,
-                cpu_milli % 1000
-            ),
-            Some("ask for less beside each GPU".into()),
+            format!("no node offers {}", amounts(gpu_memory_mb, cpu_milli, memory_mb)),
+            Some("ask for less; of a job with GPUs, this is beside each of them".into()),
         ),
         Reason::NoSuchCell { need } => (
             format!("it needs {need} GPUs, and no cells of one kind have as many"),
@@ -89,6 +84,28 @@ fn never(reason: &Reason, names: &dyn Naming) -> Said {
         ),
         _ => ("its owner cancelled it".into(), None),
     }
+}
+
+/// What was asked for, and nothing else.
+fn amounts(gpu_memory_mb: u32, cpu_milli: u32, memory_mb: u32) -> String {
+    let size = |mb: u32| match mb % 1024 {
+        0 => format!("{} GB", mb / 1024),
+        _ => format!("{mb} MB"),
+    };
+    let mut asked = Vec::new();
+    if gpu_memory_mb > 0 {
+        asked.push(format!("GPUs of {}", size(gpu_memory_mb)));
+    }
+    match (cpu_milli / 1000, cpu_milli % 1000) {
+        (0, 0) => {}
+        (1, 0) => asked.push("1 CPU core".into()),
+        (cores, 0) => asked.push(format!("{cores} CPU cores")),
+        (cores, milli) => asked.push(format!("{cores}.{milli:03} CPU cores")),
+    }
+    if memory_mb > 0 {
+        asked.push(format!("{} of memory", size(memory_mb)));
+    }
+    asked.join(" with ")
 }
 
 fn not_allowed(reason: &Reason, names: &dyn Naming) -> Said {

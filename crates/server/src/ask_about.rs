@@ -64,9 +64,11 @@ pub(crate) fn test_only(
     at: Time,
 ) -> Result<Question<Forecast>, Problem> {
     let newcomer = newcomer(live, who, job, at)?;
+    let never = live.never_starts(&newcomer.spec.demand);
     let (scene, known) = (scene(live), Known::of(live));
     Ok(Box::new(move |board| {
         let mut forecast = foresee::test_only(&known.add_to(scene), &newcomer);
+        forecast.never = never;
         board.estimates().give(&mut forecast);
         Ok(forecast)
     }))

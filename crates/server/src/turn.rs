@@ -136,10 +136,12 @@ impl<D: Disk> Turner<D> {
             let live = self.board.for_loop();
             for (asker, ask, answer) in taken.asks {
                 let checked = asker.who(&live, at).and_then(|who| {
-                    if self.accounts && matches!(ask, Ask::Submit(_)) {
+                    // What one may not do at all is said before what else would be in the way.
+                    let hands_in = self.accounts && matches!(ask, Ask::Submit(_));
+                    let ask = live.check(&who, ask, at)?;
+                    if hands_in {
                         has_account(&who)?;
                     }
-                    let ask = live.check(&who, ask, at)?;
                     Ok(Input::Asked { who, ask })
                 });
                 match checked {

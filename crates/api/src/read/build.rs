@@ -40,6 +40,8 @@ pub struct Job {
     pub waits: Vec<Wait>,
     /// What the person should know.
     pub notes: Vec<String>,
+    /// Where its tenant was named, if in a file: only a server knows whether there is one.
+    pub tenant_at: Option<String>,
 }
 
 impl Draft {
@@ -55,6 +57,10 @@ impl Draft {
             let hint = "name a script, or say `-- command arguments`";
             return Err(Wrong::new("there is nothing to run").hint(hint));
         }
+        let tenant_at = match wish.account.is_some() {
+            true => wish.account_at,
+            false => wish.partition_at,
+        };
         let submission = Submission {
             name: wish.name.unwrap_or_else(|| tidy_name(&context.name)),
             tenant: wish.account.or(wish.partition),
@@ -81,13 +87,14 @@ impl Draft {
             grace_s: wish.grace_s.unwrap_or(GRACE_S),
             pause: wish.pause,
             output: wish.output.map(|path| below(&dir, &path)),
+            error: wish.error.map(|path| below(&dir, &path)),
             dir,
             hold: wish.hold,
             terminal: false,
             model: wish.model,
             once: wish.once,
         };
-        Ok(Job { submission, waits: wish.waits, notes: self.notes })
+        Ok(Job { submission, waits: wish.waits, notes: self.notes, tenant_at })
     }
 }
 

@@ -94,6 +94,7 @@ pub const FLAGS: &[Flag] = &[
     flag(WHERE, "partition", "p", "TENANT", "The same, where --account is not given"),
     also(flag(WHERE, "chdir", "D", "FOLDER", "The folder it runs in [here]"), &["workdir"]),
     flag(WHERE, "output", "o", "FILE", "Where its output goes: %j number, %a task, %x name"),
+    flag(WHERE, "error", "e", "FILE", "Where its standard error goes [default: with its output]"),
     flag(WHERE, "export", "", "NAMES", "Variables it gets: ALL [default], NONE or A,B=VALUE"),
     flag(WHERE, "model", "", "NAME", "What it trains, for predictions"),
     flag(WHERE, "once", "", "KEY", "Hand it in once, however often this is repeated"),

@@ -43,6 +43,13 @@ pub fn read(text: &str, file: &str) -> Result<Draft, Wrong> {
         let wrong = Wrong { line: Some(1), ..whole("does not say what it is run by") };
         return Err(wrong.hint(hint));
     }
+    // The interpreter of `#!/bin/sh\r` is nowhere to be found, and nobody sees why.
+    if let Some(line) = text.split('\n').position(|line| line.ends_with('\r')) {
+        let line = Some(u32::try_from(line + 1).unwrap_or(u32::MAX));
+        let wrong = Wrong { line, ..whole("ends as lines do on DOS and Windows (CR LF)") };
+        let hint = format!("`sed -i 's/\\r$//' {file}` or dos2unix makes them end as they should");
+        return Err(wrong.hint(hint));
+    }
     let mut draft = Draft { script: Some(text.to_string()), ..Draft::default() };
     let mut ignored: Vec<(u32, String)> = Vec::new();
     for (index, line) in text.lines().enumerate() {

@@ -49,6 +49,10 @@ pub(super) struct Wish {
     pub(super) pause: Pause,
     pub(super) dir: Option<String>,
     pub(super) output: Option<String>,
+    pub(super) error: Option<String>,
+    /// Where the tenant was named, if in a file.
+    pub(super) account_at: Option<String>,
+    pub(super) partition_at: Option<String>,
     pub(super) export: Option<String>,
     pub(super) model: Option<String>,
     pub(super) once: Option<String>,
@@ -67,6 +71,11 @@ impl Wish {
                 wish.put_away(group);
             }
             wish.take(one, now).map_err(|wrong| at(one, wrong))?;
+            match one.flag.long {
+                "account" => wish.account_at = place(one),
+                "partition" => wish.partition_at = place(one),
+                _ => {}
+            }
         }
         Ok(wish)
     }
@@ -129,7 +138,13 @@ impl Wish {
             "backoff" => self.backoff_s = Some(time::ending(value)?),
             "grace" => self.grace_s = Some(time::ending(value)?),
             "begin" => self.begin = Some(time::instant(value, now)?),
-            "deadline" => self.deadline = Some(time::instant(value, now)?),
+            "deadline" => {
+                let at = time::instant(value, now)?;
+                if i64::try_from(at).is_ok_and(|at| at <= now.timestamp().as_second()) {
+                    return Err(format!("`{value}` is past already"));
+                }
+                self.deadline = Some(at);
+            }
             "array" => self.array = Some(array::read(value)?),
             "dependency" => self.waits = depend::read(value)?,
             "signal" => self.early = Some(size::early(value)?),
@@ -156,6 +171,7 @@ impl Wish {
             "partition" => self.partition = Some(value.into()),
             "chdir" => self.dir = Some(value.into()),
             "output" => self.output = Some(value.into()),
+            "error" => self.error = Some(value.into()),
             "export" => self.export = Some(value.into()),
             "model" => self.model = Some(value.into()),
             "once" => self.once = Some(value.into()),
@@ -231,6 +247,13 @@ fn group(name: &str) -> Option<usize> {
         "mem" | "mem-per-cpu" | "mem-per-gpu" => Some(3),
         _ => None,
     }
+}
+
+/// Where an option of a file stands: `job.sh:3: --partition gpu`.
+fn place(given: &Given) -> Option<String> {
+    let Origin::File { file, line } = &given.origin else { return None };
+    let value = given.value.as_deref().unwrap_or("");
+    Some(format!("{file}:{line}: `--{} {value}`", given.flag.long))
 }
 
 /// A mistake, with the option and where it was written.

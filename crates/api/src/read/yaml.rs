@@ -2,20 +2,56 @@
 //! `setup` and `run`, and `options` for everything that the command line knows.
 
 use super::{Draft, Given, LARGEST_FILE, Origin, Takes, Wrong, find};
-use serde::Deserialize;
+use serde::de::Visitor;
+use serde::{Deserialize, Deserializer};
 use serde_saphyr::Spanned;
 use std::collections::BTreeMap;
+use std::fmt;
 
 type Text = Spanned<Scalar>;
 
 /// A value that may be a number, a word or a switch.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug)]
 enum Scalar {
     Switch(bool),
     Whole(i64),
     Number(f64),
     Word(String),
+}
+
+impl<'de> Deserialize<'de> for Scalar {
+    // By hand, so that a list in its place is told what was expected.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Scalar, D::Error> {
+        struct Reads;
+        impl Visitor<'_> for Reads {
+            type Value = Scalar;
+
+            fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+                to.write_str("a word or a number")
+            }
+
+            fn visit_bool<E>(self, value: bool) -> Result<Scalar, E> {
+                Ok(Scalar::Switch(value))
+            }
+
+            fn visit_i64<E>(self, value: i64) -> Result<Scalar, E> {
+                Ok(Scalar::Whole(value))
+            }
+
+            fn visit_u64<E>(self, value: u64) -> Result<Scalar, E> {
+                Ok(i64::try_from(value).map_or(Scalar::Number(value as f64), Scalar::Whole))
+            }
+
+            fn visit_f64<E>(self, value: f64) -> Result<Scalar, E> {
+                Ok(Scalar::Number(value))
+            }
+
+            fn visit_str<E>(self, value: &str) -> Result<Scalar, E> {
+                Ok(Scalar::Word(value.into()))
+            }
+        }
+        from.deserialize_any(Reads)
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -54,7 +90,7 @@ pub fn read(text: &str, file: &str) -> Result<Draft, Wrong> {
         let wrong = Wrong::new("is larger than a job's file may be (1 MiB)");
         return Err(Wrong { file: Some(file.into()), ..wrong });
     }
-    let parsed: File = serde_saphyr::from_str(text).map_err(|error| unread(&error, file))?;
+    let parsed: File = serde_saphyr::from_str(text).map_err(|error| unread(&error, file, text))?;
     let mut draft = Draft::default();
     let mut reader = Reader { file, draft: &mut draft };
     reader.options(parsed.options)?;
@@ -181,7 +217,7 @@ impl Scalar {
 }
 
 /// A mistake that the reader of YAML found, in one line.
-fn unread(error: &serde_saphyr::Error, file: &str) -> Wrong {
+fn unread(error: &serde_saphyr::Error, file: &str, text: &str) -> Wrong {
     let message = error.without_snippet().to_string();
     let message = message.lines().next().unwrap_or("is no YAML").trim();
     // The line is said in front.
@@ -191,7 +227,11 @@ fn unread(error: &serde_saphyr::Error, file: &str) -> Wrong {
         "a job has name, resources (accelerators, cpus, memory), num_nodes, envs, workdir, \
          setup, run and options",
     );
-    Wrong { file: Some(file.into()), line, ..wrong }
+    // Of a value that is of the wrong kind, its field is said, too.
+    let place = line.and_then(|line| text.lines().nth(line as usize - 1));
+    let named = place.and_then(|place| place.split_once(':')).map(|(name, _)| name.trim());
+    let field = named.filter(|name| message.contains("expected") && !message.contains(*name));
+    Wrong { file: Some(file.into()), line, field: field.map(str::to_string), ..wrong }
 }
 
 #[cfg(test)]
@@ -253,7 +293,8 @@ options:
             ("run: x\noptions:\n  gpuz: 4\n", vec!["j.yaml:3: ", "options.gpuz"]),
             ("name: a\n", vec!["j.yaml: ", "`run`: has nothing to run"]),
             ("run: [1\n", vec!["j.yaml:"]),
-            ("run: x\nnum_nodes: [2]\n", vec!["j.yaml:2"]),
+            ("run: x\nnum_nodes: [2]\n", vec!["j.yaml:2", "`num_nodes`", "a word or a number"]),
+            ("name: [a]\nrun: x\n", vec!["j.yaml:1: `name`: ", "a word or a number"]),
         ] {
             let wrong = read(text, "j.yaml").expect_err(text).to_string();
             assert!(says.iter().all(|part| wrong.contains(part)), "{wrong}");

@@ -1,6 +1,7 @@
 //! A connection to the server: over a socket, a network, or TLS.
 
 use super::address::{Address, variable};
+use super::talk::NoTalk;
 use crate::mistake::Mistake;
 use anyhow::{Context, Result};
 use rustls::pki_types::pem::PemObject;
@@ -70,7 +71,12 @@ pub(crate) async fn connect(address: &Address) -> Result<Pin<Box<dyn Stream>>> {
                 .map_err(|_| Mistake::new(format!("`{host}` cannot be the name of a server")))?;
             let connector = TlsConnector::from(trust()?);
             let stream = tokio::time::timeout(CONNECT, connector.connect(name, stream)).await;
-            Ok(Box::pin(stream.map_err(|_| late())?.map_err(none)?))
+            let stream = stream.map_err(|_| late())?;
+            match stream.map_err(|error| (NoTalk::of_tls(address, &error), error)) {
+                Ok(stream) => Ok(Box::pin(stream)),
+                Err((Some(odd), _)) => Err(odd.into()),
+                Err((None, error)) => Err(none(error).into()),
+            }
         }
     }
 }

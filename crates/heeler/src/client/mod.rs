@@ -3,10 +3,12 @@
 pub(crate) mod address;
 mod connect;
 mod lines;
+mod talk;
 
 pub(crate) use address::{Address, socket_in, state_folder};
 pub(crate) use connect::NoServer;
 pub(crate) use lines::Lines;
+pub(crate) use talk::NoTalk;
 
 use address::variable;
 use anyhow::{Context, Result};
@@ -154,7 +156,11 @@ impl Client {
             request = request.header(name, *value);
         }
         let body = Full::new(Bytes::from(body.unwrap_or_default()));
-        Ok(sender.send_request(request.body(body)?).await?)
+        let plain = matches!(self.address, Address::Network { tls: false, .. });
+        match sender.send_request(request.body(body)?).await {
+            Err(error) if plain && error.is_parse() => Err(NoTalk::plainly(&self.address).into()),
+            answer => Ok(answer?),
+        }
     }
 }
 

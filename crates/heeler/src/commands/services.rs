@@ -57,7 +57,11 @@ fn list(json: bool) -> Result<()> {
     };
     let lines: Vec<Line> = services::names().map(line).collect();
     if json {
-        return show::print_json("heeler/services/1", &lines);
+        #[derive(Serialize)]
+        struct All<'a> {
+            services: &'a [Line],
+        }
+        return show::print_json("heeler/services/1", &All { services: &lines });
     }
     let mut table = show::Table::prose(&["service", "summary"]);
     for line in &lines {

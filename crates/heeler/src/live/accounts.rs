@@ -7,7 +7,8 @@ use crate::mistake::Mistake;
 use crate::show::Table;
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use heeler_api::{Role, TenantChange, TenantView, TokenMade, TokenRequest, TokenView};
+use heeler_api::{Role, ServerView, TenantChange, TenantView, TokenMade, TokenRequest, TokenView};
+use heeler_sim::suggest;
 use serde_json::Value;
 
 const TENANT_EXAMPLES: &str = "\
@@ -98,8 +99,37 @@ impl Tenant {
 }
 
 fn put(asking: &Asking, name: &str, change: &TenantChange) -> Result<()> {
-    let _: Value = asking.client()?.put(&format!("/v1/tenants/{}", encode(name)), change)?;
-    asking.print("tenant", &name, |name| format!("tenant {name} is set\n"))
+    let client = asking.client()?;
+    let before: Vec<TenantView> = client.get("/v1/tenants")?;
+    let _: Value = client.put(&format!("/v1/tenants/{}", encode(name)), change)?;
+    let made = before.iter().all(|tenant| tenant.name != name);
+    let close = suggest::closest(name, before.iter().map(|tenant| tenant.name.as_str()));
+    if let (true, Some(close)) = (made, close) {
+        eprintln!("note: there was no tenant {name}; did you mean {close}?");
+    }
+    let after: Vec<TenantView> = client.get("/v1/tenants")?;
+    if let Some(tenant) = after.iter().find(|tenant| tenant.name == name) {
+        let server: ServerView = client.get("/v1/server")?;
+        for note in odd(tenant, server.gpus) {
+            eprintln!("note: {note}");
+        }
+    }
+    let done = if made { "made" } else { "changed" };
+    asking.print("tenant", &name, |name| format!("{done} tenant {name}\n"))
+}
+
+/// What may not be meant of a tenant's amounts.
+fn odd(tenant: &TenantView, gpus: u32) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(quota) = tenant.quota.filter(|quota| *quota > gpus) {
+        notes.push(format!("a quota of {quota} cannot be kept by the {gpus} GPUs there are"));
+    }
+    if let (Some(quota), Some(limit)) = (tenant.quota, tenant.limit)
+        && limit < quota
+    {
+        notes.push(format!("of its quota of {quota} GPUs its limit lets it use {limit} only"));
+    }
+    notes
 }
 
 fn table(tenants: &[TenantView]) -> String {

@@ -18,12 +18,18 @@ pub(crate) fn rewrite(words: Vec<String>) -> (Vec<String>, Option<String>) {
     let rest = || words[2..].to_vec();
     let rewritten = match typed.as_str() {
         "sbatch" => with_dashes(rest()),
-        "scontrol" => match scontrol(&rest()) {
-            Some(rewritten) => {
-                return (full(&words, rewritten.clone()), Some(told("scontrol", &rewritten[0])));
+        "scancel" | "scontrol" => {
+            let signals = typed == "scancel";
+            let other = if signals { scancel(&rest()) } else { scontrol(&rest()) };
+            match other {
+                Some(rewritten) => {
+                    let told = told(&typed, &rewritten[0]);
+                    return (full(&words, rewritten), Some(told));
+                }
+                None if signals => rest(),
+                None => return (words, None),
             }
-            None => return (words, None),
-        },
+        }
         _ => rest(),
     };
     match KNOWN.iter().find(|(slurm, _)| *slurm == typed) {
@@ -58,8 +64,42 @@ fn scontrol(words: &[String]) -> Option<Vec<String>> {
         [act @ ("hold" | "release" | "suspend" | "resume" | "requeue"), rest @ ..] => {
             Some(owned(&[&[*act], rest].concat()))
         }
+        ["update", rest @ ..] => update(rest),
         _ => None,
     }
+}
+
+/// `update NodeName=n1 State=drain Reason=fan` and `update JobId=17 TimeLimit=60`.
+fn update(words: &[&str]) -> Option<Vec<String>> {
+    let value = |key: &str| {
+        let pairs = words.iter().filter_map(|word| word.split_once('='));
+        let mut found = pairs.filter(|(name, _)| name.eq_ignore_ascii_case(key));
+        found.next().map(|(_, value)| value.to_string())
+    };
+    let line = |words: &[&str]| Some(words.iter().map(ToString::to_string).collect());
+    if let Some(job) = value("jobid").or_else(|| value("job")) {
+        return match (value("timelimit"), value("priority")) {
+            (Some(limit), None) => line(&["time-limit", &job, &limit]),
+            (None, Some(priority)) => line(&["priority", &job, &priority]),
+            _ => None,
+        };
+    }
+    let node = value("nodename").or_else(|| value("node"))?;
+    match value("state")?.to_ascii_lowercase().as_str() {
+        "drain" => match value("reason") {
+            Some(reason) => line(&["drain", &node, "--note", &reason]),
+            None => line(&["drain", &node]),
+        },
+        "resume" | "undrain" | "idle" => line(&["undrain", &node]),
+        _ => None,
+    }
+}
+
+/// `scancel -s USR1 17`: what it does with a signal is another command here.
+fn scancel(words: &[String]) -> Option<Vec<String>> {
+    let signals = |word: &String| word.starts_with("-s") || word.starts_with("--signal");
+    let all = std::iter::once("signal".to_string()).chain(words.iter().cloned());
+    words.iter().any(signals).then(|| all.collect())
 }
 
 /// `sbatch [options] script arguments…`: the arguments go behind two dashes.
@@ -79,7 +119,12 @@ fn with_dashes(words: Vec<String>) -> Vec<String> {
         }
         at += if takes_next(word) { 2 } else { 1 };
     }
-    words
+    // Without a script, the script comes from the standard input.
+    let elsewhere = |word: &String| word.starts_with("--wrap") || word == "--help" || word == "-h";
+    match words.iter().any(elsewhere) {
+        true => words,
+        false => words.into_iter().chain(std::iter::once("-".into())).collect(),
+    }
 }
 
 /// Whether the word after an option is its value.
@@ -124,6 +169,15 @@ mod tests {
             ("h scontrol show job 17", "h show 17"),
             ("h scontrol hold 17", "h hold 17"),
             ("h scontrol show nodes", "h nodes"),
+            ("h scontrol update NodeName=n1 State=DRAIN", "h drain n1"),
+            ("h scontrol update nodename=n1 state=drain reason=fan", "h drain n1 --note fan"),
+            ("h scontrol update nodename=n1 state=resume", "h undrain n1"),
+            ("h scontrol update jobid=1 timelimit=5", "h time-limit 1 5"),
+            ("h scontrol update JobId=1 Priority=-3", "h priority 1 -3"),
+            ("h scancel -s USR1 17", "h signal -s USR1 17"),
+            ("h scancel -u root", "h cancel -u root"),
+            ("h sbatch --gpus 4", "h submit --gpus 4 -"),
+            ("h sbatch --wrap ls", "h submit --wrap ls"),
         ] {
             assert_eq!(rewritten(slurm), ours);
         }

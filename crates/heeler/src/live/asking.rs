@@ -21,6 +21,33 @@ pub(crate) struct Asking {
     pub(crate) json: bool,
 }
 
+/// How Slurm's lists may be made to look; ours look one way, and --json has every field.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Looks {
+    #[arg(long, short = 'l', hide = true)]
+    long: bool,
+    #[arg(
+        long,
+        short = 'o',
+        short_alias = 'O',
+        alias = "Format",
+        value_name = "FORMAT",
+        hide = true
+    )]
+    format: Option<String>,
+    #[arg(long, hide = true)]
+    noheader: bool,
+}
+
+impl Looks {
+    /// Say what is ignored.
+    pub(crate) fn note(&self) {
+        if self.format.is_some() || self.noheader {
+            eprintln!("note: -o, --format and --noheader are ignored; --json has every field");
+        }
+    }
+}
+
 impl Asking {
     /// A client of the server.
     pub(crate) fn client(&self) -> Result<Client> {
@@ -43,10 +70,15 @@ impl Asking {
 
 /// Print JSON in the form that all live commands share: a version, and what was asked for.
 pub(crate) fn print_json(name: &str, value: &impl Serialize) -> Result<()> {
+    show::print(&json_text([(name, serde_json::to_value(value)?)])?)
+}
+
+/// The text of it.
+pub(crate) fn json_text<'a>(values: impl IntoIterator<Item = (&'a str, Value)>) -> Result<String> {
     let mut whole = Map::new();
     whole.insert("version".into(), Value::from(heeler_api::VERSION));
-    whole.insert(name.into(), serde_json::to_value(value)?);
-    show::print(&format!("{}\n", serde_json::to_string_pretty(&whole)?))
+    whole.extend(values.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    Ok(format!("{}\n", serde_json::to_string_pretty(&whole)?))
 }
 
 /// Jobs that people name, as one text.

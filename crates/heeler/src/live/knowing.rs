@@ -87,6 +87,9 @@ impl When {
 pub(crate) fn forecast_text(what: &str, forecast: &Forecast) -> String {
     let now = words::now();
     let later = |at: f64| format!("{} (in {})", words::moment(at), show::seconds(at - now));
+    if let Some(why) = &forecast.never {
+        return format!("{what} cannot start as things are: {why}\n");
+    }
     let mut text = match forecast.starts {
         None => format!("{what}: when it starts cannot be told\n"),
         Some(at) if at <= now + 1.0 => format!("{what} starts now, or has started\n"),

@@ -3,6 +3,7 @@
 use super::asking::{Asking, one};
 use super::wait;
 use crate::client::{Client, Lines};
+use crate::show;
 use anyhow::Result;
 use clap::Args;
 use hyper::Method;
@@ -94,6 +95,7 @@ async fn piece(
     let mut written = 0;
     let mut work = async || -> Result<()> {
         let response = client.send(Method::GET, &path, None).await?;
+        note_lost(job, from, response.headers());
         let mut lines = Lines::of(response.into_body());
         while let Some(bytes) = lines.piece().await? {
             to.write_all(&bytes)?;
@@ -105,6 +107,16 @@ async fn piece(
     match work().await {
         Ok(()) => Ok(written),
         Err(error) => Err(Broken { written, error }),
+    }
+}
+
+/// Say it if what a job printed first is kept no more.
+fn note_lost(job: u32, from: u64, headers: &hyper::HeaderMap) {
+    let begins = headers.get("heeler-from").and_then(|value| value.to_str().ok());
+    let begins = begins.and_then(|text| text.parse::<u64>().ok());
+    if let Some(begins) = begins.filter(|begins| *begins > from) {
+        let lost = show::count(begins - from);
+        remark(&format!("the first {lost} bytes of job {job} were dropped to keep its log small"));
     }
 }
 

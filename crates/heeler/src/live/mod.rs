@@ -50,7 +50,7 @@ pub(crate) enum Live {
     /// Show what a job printed, and prints
     Logs(logs::Logs),
     /// Take jobs back
-    Cancel(act::Jobs),
+    Cancel(act::Cancel),
     /// Keep waiting jobs from starting
     Hold(act::Jobs),
     /// Let held jobs start
@@ -112,10 +112,10 @@ impl Live {
             Live::Queue(command) => command.run(),
             Live::Show(command) => command.run(),
             Live::Logs(command) => command.run(),
-            Live::Cancel(jobs) => jobs.act("cancel", "cancelled"),
+            Live::Cancel(command) => command.run(),
             Live::Hold(jobs) => jobs.act("hold", "held"),
             Live::Release(jobs) => jobs.act("release", "released"),
-            Live::Suspend(jobs) => jobs.act("suspend", "told to leave their GPUs"),
+            Live::Suspend(jobs) => jobs.act("suspend", "told to leave its GPUs"),
             Live::Resume(jobs) => jobs.act("resume", "may go on"),
             Live::Requeue(jobs) => jobs.act("requeue", "told to start again"),
             Live::Signal(command) => command.run(),

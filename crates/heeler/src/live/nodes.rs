@@ -1,6 +1,6 @@
 //! `heeler nodes`, `drain`, `undrain` and `lose`: what jobs run on.
 
-use super::asking::Asking;
+use super::asking::{Asking, Looks};
 use super::words;
 use crate::client::encode;
 use crate::show::{self, Table};
@@ -11,12 +11,18 @@ use serde_json::{Value, json};
 
 #[derive(Args)]
 pub(crate) struct Nodes {
+    /// One line for each node, as it is anyway.
+    #[arg(long = "Node", short = 'N', hide = true)]
+    _each: bool,
+    #[command(flatten)]
+    looks: Looks,
     #[command(flatten)]
     asking: Asking,
 }
 
 impl Nodes {
     pub(crate) fn run(&self) -> Result<()> {
+        self.looks.note();
         let nodes: Vec<NodeView> = self.asking.client()?.get("/v1/nodes")?;
         self.asking.print("nodes", &nodes, |nodes| table(nodes))
     }

@@ -1,6 +1,6 @@
 //! `heeler queue`: jobs that wait and run, and why those that wait do.
 
-use super::asking::{Asking, selection};
+use super::asking::{Asking, Looks, selection};
 use super::words;
 use crate::client::{Client, encode};
 use crate::show::{self, Table};
@@ -35,7 +35,14 @@ pub(crate) struct Queue {
     #[arg(long, conflicts_with = "user")]
     me: bool,
     /// Only those of a tenant
-    #[arg(long = "account", short = 'A', visible_alias = "tenant", value_name = "TENANT")]
+    #[arg(
+        long = "account",
+        short = 'A',
+        visible_alias = "tenant",
+        value_name = "TENANT",
+        alias = "partition",
+        short_alias = 'p'
+    )]
     tenant: Option<String>,
     /// Only those in these states: pending (PD), running (R), suspended (S), failed (F) …
     #[arg(long, short = 't', value_name = "STATES", value_parser = words::states)]
@@ -46,9 +53,14 @@ pub(crate) struct Queue {
     /// With estimates of when the first of those that wait start
     #[arg(long)]
     start: bool,
-    /// At most so many
+    /// Only those of this name
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// At most so many; with --all, the newest
     #[arg(long, short = 'n', value_name = "N", default_value_t = 1000)]
     limit: usize,
+    #[command(flatten)]
+    slurm: SlurmQueue,
     /// Show it again every second, until Ctrl-C
     #[arg(long)]
     watch: bool,
@@ -56,8 +68,18 @@ pub(crate) struct Queue {
     asking: Asking,
 }
 
+/// What squeue takes beside: the jobs, and how they look.
+#[derive(Args, Default)]
+struct SlurmQueue {
+    #[arg(long = "jobs", short = 'j', alias = "job", value_name = "JOBS", hide = true)]
+    also: Vec<String>,
+    #[command(flatten)]
+    looks: Looks,
+}
+
 impl Queue {
     pub(crate) fn run(&self) -> Result<()> {
+        self.slurm.looks.note();
         let client = self.asking.client()?;
         if !self.watch {
             return self.once(&client);
@@ -78,17 +100,37 @@ impl Queue {
         self.asking.print("jobs", &jobs, |jobs| {
             let starts = self.start.then_some(&starts);
             let table = table(jobs, starts);
-            if jobs.len() < self.limit {
-                return table;
+            match (jobs.len() < self.limit, self.all) {
+                (true, _) => table,
+                (false, true) => format!("… perhaps earlier ones (--limit)\n{table}"),
+                (false, false) => format!("{table}… and perhaps more (--limit)\n"),
             }
-            format!("{table}… and perhaps more (--limit)\n")
         })
     }
 
+    /// Jobs that are not over, and with --all as many of the newest of the others as are wanted.
     fn ask(&self, client: &Client) -> Result<Vec<JobView>> {
-        let mut asked = format!("/v1/jobs?limit={}", self.limit);
-        if !self.jobs.is_empty() {
-            asked.push_str(&format!("&ids={}", encode(&selection(&self.jobs)?)));
+        let filter = self.filter()?;
+        let mut jobs: Vec<JobView> = client.get(&format!("/v1/jobs?{filter}"))?;
+        if self.all && self.states.is_none() && self.named().is_empty() {
+            let over: Vec<JobView> = client.get(&format!("/v1/history?{filter}"))?;
+            jobs.extend(over);
+            jobs.sort_by_key(|job| job.id);
+            jobs.drain(..jobs.len().saturating_sub(self.limit));
+        }
+        jobs.retain(|job| self.name.as_ref().is_none_or(|name| *name == job.name));
+        Ok(jobs)
+    }
+
+    fn named(&self) -> Vec<String> {
+        self.jobs.iter().chain(&self.slurm.also).cloned().collect()
+    }
+
+    fn filter(&self) -> Result<String> {
+        let mut asked = format!("limit={}", self.limit);
+        let named = self.named();
+        if !named.is_empty() {
+            asked.push_str(&format!("&ids={}", encode(&selection(&named)?)));
         }
         let user = match self.me {
             true => nix::unistd::User::from_uid(nix::unistd::geteuid())?.map(|user| user.name),
@@ -103,15 +145,7 @@ impl Queue {
             let names: Vec<&str> = states.iter().map(|state| words::state(*state)).collect();
             asked.push_str(&format!("&state={}", names.join(",")));
         }
-        if self.states.is_none() && self.jobs.is_empty() {
-            asked.push_str("&state=active");
-            asked.push_str(if self.all {
-                ",completed,failed,cancelled,timeout,stopped"
-            } else {
-                ""
-            });
-        }
-        client.get(&asked)
+        Ok(asked)
     }
 }
 

@@ -1,15 +1,32 @@
 //! `heeler history`, `usage`, `evictions` and `audit`: what was.
 
-use super::asking::Asking;
+use super::asking::{Asking, Looks, selection};
 use super::words;
 use crate::client::encode;
+use crate::mistake::Mistake;
 use crate::show::{self, Table};
 use anyhow::Result;
 use clap::Args;
+use heeler_api::read::time;
 use heeler_api::{AuditView, Eviction, JobView, Usage};
+use jiff::Zoned;
+
+const EXAMPLES: &str = "\
+Examples:
+  heeler history --since 2026-12-24     what ended since then
+  heeler history 17 20-25               these jobs, over or not";
 
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct History {
+    /// Only these: 17, 17_3, 1-10, last
+    #[arg(value_name = "JOBS")]
+    jobs: Vec<String>,
+    #[arg(long = "jobs", short = 'j', alias = "job", value_name = "JOBS", hide = true)]
+    slurm_jobs: Vec<String>,
+    /// Only those that ended since then: 9:00, today, 2026-12-24
+    #[arg(long, short = 'S', alias = "starttime", value_name = "WHEN")]
+    since: Option<String>,
     /// Only those of a user
     #[arg(long, short, value_name = "USER")]
     user: Option<String>,
@@ -20,18 +37,40 @@ pub(crate) struct History {
     #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
     limit: usize,
     #[command(flatten)]
+    looks: Looks,
+    #[command(flatten)]
     asking: Asking,
+}
+
+/// The latest moment of this description that has passed: times of day are usually to come.
+fn past(text: &str) -> Result<f64, Mistake> {
+    let now = Zoned::now();
+    let at = time::instant(text, &now).map_err(Mistake::new)?;
+    let day = 86_400;
+    let is_time = text.contains(':') && !text.contains('-');
+    Ok(if is_time && i64::try_from(at).is_ok_and(|at| at > now.timestamp().as_second()) {
+        at.saturating_sub(day) as f64
+    } else {
+        at as f64
+    })
 }
 
 impl History {
     pub(crate) fn run(&self) -> Result<()> {
+        self.looks.note();
+        let since = self.since.as_deref().map(past).transpose()?;
         let mut path = format!("/v1/history?limit={}", self.limit);
+        let named: Vec<String> = self.jobs.iter().chain(&self.slurm_jobs).cloned().collect();
+        if !named.is_empty() {
+            path.push_str(&format!("&ids={}", encode(&selection(&named)?)));
+        }
         for (name, value) in [("user", &self.user), ("tenant", &self.tenant)] {
             if let Some(value) = value {
                 path.push_str(&format!("&{name}={}", encode(value)));
             }
         }
-        let jobs: Vec<JobView> = self.asking.client()?.get(&path)?;
+        let mut jobs: Vec<JobView> = self.asking.client()?.get(&path)?;
+        jobs.retain(|job| since.is_none_or(|since| job.ended.is_none_or(|ended| ended >= since)));
         self.asking.print("jobs", &jobs, |jobs| history(jobs))
     }
 }

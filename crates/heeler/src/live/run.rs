@@ -18,7 +18,8 @@ Examples:
   heeler run --gpus 1 python train.py
   heeler run --gpus 1 --pty bash          a shell on a GPU
   heeler run --gpus 4 -n 4 python ddp.py  one process for each GPU
-Ctrl-C cancels the job; a second one leaves it to itself.";
+Ctrl-C cancels the job; a second one leaves it to itself. The job reads nothing from here unless it
+has this terminal (--pty). With --json, how it ended goes to the standard error.";
 
 /// A job that waits longer than this says why.
 const PATIENCE: Duration = Duration::from_millis(1500);
@@ -66,7 +67,8 @@ impl Run {
             remark(&wait::ended(&view));
         }
         if self.asking.json {
-            super::asking::print_json("job", &view)?;
+            // The standard output is the job's.
+            eprint!("{}", super::asking::json_text([("job", serde_json::json!(view))])?);
         }
         Ok(ExitCode::from(words::exit_code(&view)))
     }

@@ -15,6 +15,7 @@ pub(super) fn serve(up: &Up, state: &Path) -> Result<()> {
     settings.recipe.clone_from(&up.recipe);
     settings.seed = up.seed;
     settings.accounts = true;
+    settings.keep_history = up.keep_history;
     settings.tcp = up.listen.map(|listen| Tcp { listen, tls: up.cert.clone().zip(up.key.clone()) });
     let mut setup = Setup::new(state);
     setup.emulate.clone_from(&up.emulate);

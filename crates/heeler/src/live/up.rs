@@ -52,6 +52,9 @@ pub(crate) struct Up {
     /// Its private key, a PEM file
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub(super) key: Option<PathBuf>,
+    /// Keep every record of the journal, so that `heeler replay` sees all that ever was
+    #[arg(long)]
+    pub(super) keep_history: bool,
     /// What is logged, such as info or info,heeler_server=debug
     #[arg(long, value_name = "FILTER", default_value = "info")]
     pub(super) log: String,

@@ -46,17 +46,22 @@ fn is_away(error: &anyhow::Error) -> bool {
     passes || error.is::<NoServer>() || error.is::<hyper::Error>()
 }
 
-/// Wait for all, say how each ended, and give the largest exit code.
-pub(crate) fn all(client: &Client, jobs: &[u32], quiet: bool) -> Result<u8> {
-    let mut code = 0;
+/// Wait for all, and say how each ended.
+pub(crate) fn all(client: &Client, jobs: &[u32], quiet: bool) -> Result<Vec<JobView>> {
+    let mut views = Vec::with_capacity(jobs.len());
     for job in jobs {
         let view = client.wait_for(until(client, *job, |view| view.state.is_over()))?;
         if !quiet {
             remark(&ended(&view));
         }
-        code = code.max(words::exit_code(&view));
+        views.push(view);
     }
-    Ok(code)
+    Ok(views)
+}
+
+/// The largest exit code of jobs that are over.
+pub(crate) fn exit_code(views: &[JobView]) -> u8 {
+    views.iter().map(words::exit_code).max().unwrap_or(0)
 }
 
 /// How a job ended, in a line.

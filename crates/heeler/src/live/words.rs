@@ -41,19 +41,7 @@ pub(crate) fn moment(at: f64) -> String {
 
 /// The state of a job as one word.
 pub(crate) fn state(state: JobState) -> &'static str {
-    match state {
-        JobState::Pending => "pending",
-        JobState::Held => "held",
-        JobState::Starting => "starting",
-        JobState::Running => "running",
-        JobState::Stopping => "stopping",
-        JobState::Suspended => "suspended",
-        JobState::Completed => "completed",
-        JobState::Failed => "failed",
-        JobState::Cancelled => "cancelled",
-        JobState::Timeout => "timeout",
-        JobState::Stopped => "stopped",
-    }
+    state.word()
 }
 
 /// The states that a text such as `PD,R` or `pending,running` names.

@@ -9,7 +9,7 @@ pub(crate) use gather::of_command;
 pub(crate) use send::send;
 
 use crate::client::Client;
-use crate::live::asking::Asking;
+use crate::live::asking::{Asking, json_text};
 use crate::live::{forecast_text, wait};
 use crate::mistake::Mistake;
 use crate::show;
@@ -17,6 +17,7 @@ use anyhow::Result;
 use clap::Args;
 use heeler_api::read::Job;
 use heeler_api::{Forecast, Submitted};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -71,14 +72,22 @@ impl Submit {
             return Ok(ExitCode::SUCCESS);
         }
         let submitted = send(&client, jobs)?;
-        self.say(&submitted)?;
+        // Programs get one object, and it says how the jobs ended.
+        let told_later = self.wait && self.asking.json;
+        if !told_later {
+            self.say(&submitted)?;
+        }
         if !self.wait {
             return Ok(ExitCode::SUCCESS);
         }
         let numbers: Vec<u32> =
             submitted.iter().flat_map(|one| one.job..one.job + one.tasks.max(1)).collect();
-        let quiet = self.parsable || self.asking.json;
-        Ok(ExitCode::from(wait::all(&client, &numbers, quiet)?))
+        let views = wait::all(&client, &numbers, self.parsable || told_later)?;
+        if told_later {
+            let whole = [("submitted", json!(submitted)), ("jobs", json!(views))];
+            show::print(&json_text(whole)?)?;
+        }
+        Ok(ExitCode::from(wait::exit_code(&views)))
     }
 
     fn jobs(&self) -> Result<Vec<Job>> {
@@ -99,8 +108,20 @@ impl Submit {
     }
 
     fn say(&self, submitted: &[Submitted]) -> Result<()> {
+        for one in submitted {
+            for note in &one.notes {
+                eprintln!("note: job {}: {note}", one.job);
+            }
+        }
         let each = |one: &Submitted| match (self.parsable, one.tasks) {
             (true, _) => format!("{}\n", one.job),
+            (false, 0 | 1) if one.again => {
+                format!("Job {} had been submitted before with this --once\n", one.job)
+            }
+            (false, _) if one.again => {
+                let tasks = one.tasks;
+                format!("Job {} with {tasks} tasks had been submitted before\n", one.job)
+            }
             (false, 0 | 1) => format!("Submitted job {}\n", one.job),
             (false, tasks) => format!("Submitted job {} with {tasks} tasks\n", one.job),
         };

@@ -1,6 +1,6 @@
 //! Handing jobs in: once each, however often the connection breaks.
 
-use crate::client::{Client, NoServer};
+use crate::client::{Address, Client, NoServer};
 use crate::live::asking;
 use crate::mistake::Mistake;
 use anyhow::Result;
@@ -17,6 +17,7 @@ const TRIES: u32 = 5;
 /// Hand jobs in.
 pub(crate) fn send(client: &Client, jobs: Vec<Job>) -> Result<Vec<Submitted>> {
     let mut submissions = Vec::with_capacity(jobs.len());
+    let named: Vec<String> = jobs.iter().filter_map(|job| job.tenant_at.clone()).collect();
     for job in jobs {
         submissions.push(with_waits(client, job)?);
     }
@@ -25,10 +26,39 @@ pub(crate) fn send(client: &Client, jobs: Vec<Job>) -> Result<Vec<Submitted>> {
         for submission in batch.iter_mut().filter(|submission| submission.once.is_none()) {
             submission.once = Some(key()?);
         }
-        submitted.extend(hand_in(client, batch)?);
+        submitted.extend(hand_in(client, batch).map_err(|error| placed(error, &named))?);
     }
     Ok(submitted)
 }
+
+/// A refusal of a tenant, with the line of the file that names it.
+fn placed(error: anyhow::Error, named: &[String]) -> anyhow::Error {
+    let problem = error.downcast_ref::<Problem>();
+    let Some(problem) = problem.filter(|one| one.field.as_deref() == Some("tenant")) else {
+        return error;
+    };
+    let is_it = |place: &&String| {
+        let name = place.trim_end_matches('`').rsplit(' ').next().unwrap_or_default();
+        problem.message.contains(&format!("`{name}`"))
+    };
+    let Some(place) = named.iter().find(is_it) else { return error };
+    let hint = "Slurm's partitions are tenants here: `heeler tenant list` shows them; -A TENANT on \
+                the command line goes before the file";
+    Mistake::new(format!("{place}: {}", problem.message)).hint(hint).into()
+}
+
+/// What a client on another machine says of itself and no job should believe.
+const AT_HOME: [&str; 9] = [
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "MAIL",
+    "TMPDIR",
+    "XDG_RUNTIME_DIR",
+    "SSH_AUTH_SOCK",
+    "HOSTNAME",
+];
 
 /// A key that nobody else has, so that one hand-in that is repeated is still one job.
 fn key() -> Result<String> {
@@ -61,6 +91,10 @@ fn may_pass(error: &anyhow::Error) -> bool {
 /// A job with the numbers of those it waits for.
 pub(crate) fn with_waits(client: &Client, job: Job) -> Result<Submission> {
     let mut submission = job.submission;
+    if matches!(client.address(), Address::Network { .. }) {
+        // The server knows whom a job runs as, and where they are at home there.
+        submission.env.retain(|name, _| !AT_HOME.contains(&name.as_str()));
+    }
     for Wait { when, jobs } in job.waits {
         let text = match &jobs {
             Selector::Job(job) => job.to_string(),

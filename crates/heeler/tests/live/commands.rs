@@ -100,3 +100,39 @@ fn what_slurm_users_type_is_answered() {
         assert!(ended.err.starts_with("note: "), "{}", ended.err);
     }
 }
+
+#[test]
+fn options_of_slurm_are_understood_where_they_are_typed() {
+    let place = Place::new();
+    place.write("x.sh", "#!/bin/sh\n#SBATCH -p gpu\necho\n");
+    let said = place.run("sbatch x.sh").mistake();
+    assert!(said.contains("x.sh:2: `--partition gpu`") && said.contains("tenant"), "{said}");
+    let script = "#!/bin/sh\n#SBATCH -o out -e err -c 1 --gpus 2\n\
+                  echo $SLURM_NNODES $SLURM_GPUS_ON_NODE $SLURM_CPUS_PER_TASK \
+                  $SLURM_JOB_PARTITION\ntest -n \"$SLURM_JOB_NODELIST\" && \
+                  test -d \"$SLURM_SUBMIT_DIR\" && echo oh >&2\n";
+    let mut command = place.command();
+    command.args(["sbatch", "--wait"]).stdin(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("the program runs");
+    let mut input = child.stdin.take().expect("a pipe");
+    std::io::Write::write_all(&mut input, script.as_bytes()).expect("it reads");
+    drop(input);
+    assert!(child.wait().expect("it ends").success());
+    assert_eq!(place.read("out"), "1 2 1 default\n");
+    assert_eq!(place.read("err"), "oh\n");
+    place.run("submit -J x --gpus 1 -- sleep 1000").good();
+    for line in ["squeue -j 2 -l", "sacct -j 1", "sacct --since today", "sinfo -N -l"] {
+        place.run(line).good();
+    }
+    assert!(place.run("squeue -o %i").err.contains("ignored"));
+    assert!(place.run("scontrol show job 1").good().contains("completed"));
+    place.run("scontrol update jobid=2 timelimit=5").good();
+    assert!(place.run("scontrol show job 2").good().contains("of 5:00"));
+    let nodes = place.json("nodes --json");
+    let node = nodes["nodes"][0]["name"].as_str().expect("a name").to_string();
+    place.run(&format!("scontrol update nodename={node} state=drain reason=fan")).good();
+    assert!(place.run("nodes").good().contains("fan"));
+    place.run(&format!("scontrol update nodename={node} state=resume")).good();
+    assert!(place.run("scancel --name y").mistake().contains("no such job"));
+    assert!(place.run("scancel --name x").good().contains("cancelled"));
+}

@@ -1,6 +1,7 @@
 //! The live commands as a person uses them: the real binary, a real server with emulated GPUs in a
 //! temporary folder, real processes.
 
+mod answers;
 mod commands;
 mod killing;
 mod mistakes;

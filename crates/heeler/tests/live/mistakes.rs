@@ -18,10 +18,14 @@ fn mistakes_in_jobs_are_found_before_a_server_is_asked() {
     place.write("bad.sh", "#!/bin/sh\n#SBATCH --time=soon\n");
     place.write("bad.yaml", "name: a\nrunn: x\n");
     place.write("plain.sh", "echo\n");
+    place.write("dos.sh", "#!/bin/sh\r\necho\r\n");
+    place.write("list.yaml", "name: [a]\nrun: x\n");
     for (line, says) in [
         ("submit bad.sh", "bad.sh:2: `--time soon`"),
         ("submit bad.yaml", "bad.yaml:2: "),
         ("submit plain.sh", "does not say what it is run by"),
+        ("submit dos.sh", "dos.sh:1: ends as lines do on DOS"),
+        ("submit list.yaml", "list.yaml:1: `name`: "),
         ("submit missing.sh", "a command goes after two dashes"),
         ("submit", "there is nothing to run"),
         ("submit -d singleton -- true", "`singleton` is not supported"),

@@ -83,3 +83,24 @@ fn another_decision_is_found() {
     assert_eq!(ended.code, Some(1), "{}{}", ended.out, ended.err);
     assert!(ended.err.contains(&format!("before record {number}")), "{}", ended.err);
 }
+
+#[test]
+fn of_a_damaged_journal_what_comes_before_is_read() {
+    let place = Place::new();
+    for _ in 0..3 {
+        place.run("submit -W --gpus 1 -- true").good();
+    }
+    place.run("down").good();
+    let folder = place.path().join("state/journal");
+    let files = std::fs::read_dir(&folder).expect("a folder").flatten().map(|one| one.path());
+    let path = files.filter(|path| path.extension().is_some_and(|it| it == "log")).min();
+    let path = path.expect("a segment");
+    let mut bytes = std::fs::read(&path).expect("a segment");
+    let used = bytes.iter().rposition(|byte| *byte != 0).expect("something");
+    bytes[used / 2] ^= 1;
+    std::fs::write(&path, &bytes).expect("room");
+    let said = place.run("up --emulate 8xA100").err;
+    assert!(said.contains("heeler replay"), "{said}");
+    let said = place.run("replay state").good();
+    assert!(said.contains("THE JOURNAL IS DAMAGED") && said.contains("records"), "{said}");
+}

@@ -37,7 +37,7 @@ fn need(who: &Who, role: Role, to: &str) -> Result<(), Problem> {
     if who.role >= role {
         return Ok(());
     }
-    let name = format!("{role:?}").to_lowercase();
+    let name = role.word();
     let problem = Problem::new(Code::Forbidden, format!("you may not {to}"));
     Err(problem.hint(format!("this takes the role {name}")))
 }

@@ -173,6 +173,9 @@ impl Live {
                 return Err(invalid(field, "that is more than ten years from now"));
             }
         }
+        if submission.deadline.is_some_and(|deadline| deadline <= now) {
+            return Err(invalid("deadline", "that is past already"));
+        }
         if submission.grace_s == 0 {
             submission.grace_s = GRACE_S;
         }
@@ -214,7 +217,7 @@ fn name_it(submission: &mut Submission) -> Result<(), Problem> {
 }
 
 fn check_words(submission: &Submission) -> Result<(), Problem> {
-    let Submission { command, script, dir, env, output, model, once, .. } = submission;
+    let Submission { command, script, dir, env, output, error, model, once, .. } = submission;
     if command.is_empty() && script.is_none() {
         return Err(invalid("command", "there is nothing to run").hint("give a command or script"));
     }
@@ -229,8 +232,10 @@ fn check_words(submission: &Submission) -> Result<(), Problem> {
     if !path(dir) || !(dir.is_empty() || dir.starts_with('/')) {
         return Err(invalid("dir", "a folder is a path from the root"));
     }
-    if output.as_ref().is_some_and(|output| !path(output) || output.is_empty()) {
-        return Err(invalid("output", "output goes to a path of at most 4096 letters"));
+    for (field, file) in [("output", output), ("error", error)] {
+        if file.as_ref().is_some_and(|file| !path(file) || file.is_empty()) {
+            return Err(invalid(field, "output goes to a path of at most 4096 letters"));
+        }
     }
     if command.iter().any(|word| word.contains('\0')) {
         return Err(invalid("command", "words cannot have a zero byte"));

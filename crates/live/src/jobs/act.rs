@@ -10,12 +10,15 @@ use heeler_model::{Event, JobId};
 
 /// Numbers that an entry of the audit trail names.
 const NAMED_MAX: usize = 20;
+/// Jobs of which it is said why nothing was done to them.
+const NOTES_MAX: usize = 5;
 
 impl Act {
     /// What it is called.
     pub(crate) fn word(&self) -> &'static str {
         match self {
             Act::Cancel => "cancel",
+            Act::Kill => "kill",
             Act::Hold => "hold",
             Act::Release => "release",
             Act::Suspend => "suspend",
@@ -27,25 +30,54 @@ impl Act {
         }
     }
 
-    /// Whether it makes sense for a job as it is.
-    fn suits(&self, job: &Job) -> bool {
-        let state = job.state();
-        if state.is_over() || job.leaving.is_some_and(Leaving::is_for_good) {
-            return false;
-        }
+    /// What it does to a job, for a sentence such as "nothing to cancel".
+    fn to_do(&self) -> &'static str {
         match self {
-            Act::Cancel | Act::Priority(_) | Act::TimeLimit(_) => true,
-            Act::Hold => job.attempt.is_none() && !job.keeps.held,
-            Act::Release => job.keeps.held,
-            Act::Suspend => {
-                let fixed = job.submission.pause == Pause::Never && job.attempt.is_some();
-                !job.keeps.suspended && !fixed
-            }
-            Act::Resume => job.keeps.suspended,
-            Act::Requeue => job.attempt.is_some() || job.rests.is_some(),
-            Act::Signal(_) => matches!(state, JobState::Starting | JobState::Running),
+            Act::Priority(_) => "give another priority",
+            Act::TimeLimit(_) => "give another time limit",
+            _ => self.word(),
         }
     }
+
+    /// Why it makes no sense for a job as it is, if it does not: "is completed".
+    fn unsuited(&self, job: &Job) -> Option<String> {
+        let state = job.state();
+        let is = |what: &str| Some(format!("is {what}"));
+        if state == JobState::Timeout {
+            return Some("ran into its time limit".into());
+        }
+        if state.is_over() {
+            return is(state.word());
+        }
+        if job.leaving.is_some_and(Leaving::is_for_good) && *self != Act::Kill {
+            return is("stopping already");
+        }
+        let (placed, fixed) = (job.attempt.is_some(), job.submission.pause == Pause::Never);
+        match self {
+            Act::Hold if job.keeps.held => is("held already"),
+            Act::Hold if placed => Some(format!("is {} and has its GPUs", state.word())),
+            Act::Release if !job.keeps.held => is("not held"),
+            Act::Suspend if job.keeps.suspended => is("suspended already"),
+            Act::Suspend if placed && fixed => Some("was submitted with --pause never".into()),
+            Act::Resume if !job.keeps.suspended => is("not suspended"),
+            Act::Requeue if !placed && job.rests.is_none() => is("at its beginning already"),
+            Act::Signal(_) if !matches!(state, JobState::Starting | JobState::Running) => {
+                is(&format!("{}, and has no process to signal", state.word()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Why something was not done to jobs, a sentence for each of the first.
+fn notes(unsuited: &[(u32, String)]) -> Vec<String> {
+    let first = unsuited.iter().take(NOTES_MAX);
+    let mut notes: Vec<String> = first.map(|(job, why)| format!("job {job} {why}")).collect();
+    match unsuited.len().saturating_sub(NOTES_MAX) {
+        0 => {}
+        more => notes.push(format!("so it is with {more} more")),
+    }
+    notes
 }
 
 impl Live {
@@ -62,15 +94,25 @@ impl Live {
 
     pub(crate) fn act(&mut self, who: &Who, jobs: &Selection, act: &Act) -> Result<Done, Problem> {
         let numbers = self.select(who, jobs)?;
-        let suitable: Vec<u32> = numbers
-            .into_iter()
-            .filter(|number| {
-                let job = self.jobs.live(*number);
-                job.is_some_and(|job| self.may_act(who, job) && act.suits(job))
-            })
-            .collect();
+        let (mut suitable, mut unsuited) = (Vec::new(), Vec::new());
+        for number in numbers {
+            let Some(job) = self.jobs.get(number).filter(|job| self.may_act(who, job)) else {
+                continue;
+            };
+            match act.unsuited(job) {
+                None => suitable.push(number),
+                Some(why) => unsuited.push((number, why)),
+            }
+        }
+        let notes = notes(&unsuited);
+        // Who takes back what is on its way out gets what they want.
+        let leaves = |(job, _): &(u32, String)| self.jobs.live(*job).is_some();
+        let wanted = *act == Act::Cancel && unsuited.iter().any(leaves);
+        if suitable.is_empty() && wanted {
+            return Ok(Done::Acted { jobs: suitable, notes });
+        }
         if suitable.is_empty() {
-            let message = format!("none of them is in a state to {} it", act.word());
+            let message = format!("there is nothing to {}: {}", act.to_do(), notes.join("; "));
             return Err(Problem::new(Code::Conflict, message));
         }
         for job in &suitable {
@@ -85,12 +127,13 @@ impl Live {
             _ => String::new(),
         };
         self.note(who, act.word(), format!("{}{more}{value}", named.join(",")));
-        Ok(Done::Acted(suitable))
+        Ok(Done::Acted { jobs: suitable, notes })
     }
 
     fn do_to(&mut self, id: u32, act: &Act) {
         match act {
             Act::Cancel => self.end_for(id, Leaving::Cancelled),
+            Act::Kill => self.kill(id),
             Act::Hold => self.mark(id, |job| job.keeps.held = true),
             Act::Release => self.mark(id, |job| job.keeps.held = false),
             Act::Suspend => self.suspend(id),
@@ -109,6 +152,14 @@ impl Live {
                 self.set_run_alarms(id);
             }
         }
+    }
+
+    /// A job is taken back, and its world is told not to wait for its grace.
+    fn kill(&mut self, id: u32) {
+        self.end_for(id, Leaving::Cancelled);
+        let Some(attempt) = self.jobs.live(id).and_then(|job| job.attempt.as_ref()) else { return };
+        let generation = attempt.generation;
+        self.outbox.push(Order::End { job: JobId(id), generation, now: true });
     }
 
     /// Change what keeps a job from starting.

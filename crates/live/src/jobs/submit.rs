@@ -6,7 +6,7 @@ use crate::live::Live;
 use crate::store::ArrayState;
 use heeler_api::{Problem, Submission, Submitted, Who};
 use heeler_backend::Identity;
-use heeler_model::{Event, JobId};
+use heeler_model::{Demand, Event, JobId};
 use std::sync::Arc;
 
 impl Live {
@@ -26,7 +26,7 @@ impl Live {
     fn enter(&mut self, who: &Who, submission: &Submission) -> Submitted {
         let key = submission.once.as_ref().map(|key| (who.user.clone(), key.clone()));
         if let Some((job, tasks)) = key.as_ref().and_then(|key| self.jobs.once.get(key)) {
-            return Submitted { job: *job, tasks: *tasks, again: true };
+            return Submitted { job: *job, tasks: *tasks, again: true, notes: Vec::new() };
         }
         let indices = submission.array.as_ref().map(|array| array.indices.clone());
         let tasks = indices.as_ref().map_or(1, |indices| indices.len() as u32);
@@ -48,7 +48,20 @@ impl Live {
             let task = indices.as_ref().map(|indices| indices[number as usize]);
             self.enter_one(who, &shared, head, head + number, task);
         }
-        Submitted { job: head, tasks, again: false }
+        let never = self.never_starts(&self.imagined(submission).demand);
+        let notes = never.map(|why| format!("it cannot start as things are: {why}"));
+        Submitted { job: head, tasks, again: false, notes: notes.into_iter().collect() }
+    }
+
+    /// Why a job could not start even if nobody else was there, with what would help; nothing, if
+    /// it could.
+    pub fn never_starts(&self, demand: &Demand) -> Option<String> {
+        let reason = self.engine.state().fleet().could_ever(demand).err()?;
+        let said = self.reason_view(&reason);
+        Some(match said.hint {
+            Some(hint) => format!("{}; {hint}", said.sentence),
+            None => said.sentence,
+        })
     }
 
     fn enter_one(

@@ -4,6 +4,7 @@ use crate::accounts::held;
 use crate::job::{Attempt, Job, Past};
 use crate::live::Live;
 use heeler_api::{AttemptView, Code, JobState, JobView, Problem, Role, Selection, Who};
+use heeler_backend::Labels;
 use heeler_model::{JobId, Time};
 
 /// Thousandths of a GPU × milliseconds in a GPU-second.
@@ -143,10 +144,26 @@ impl Live {
             gpu_s: gpu_time as f64 / PER_GPU_SECOND,
             lost_gpu_s: job.lost as f64 / PER_GPU_SECOND,
             pause: submission.pause,
-            output: submission.output.clone(),
+            output: submission.output.as_deref().map(|output| self.filled_in(job, output)),
             attempts: Vec::new(),
             submission: None,
         }
+    }
+
+    /// The path of a job's output, with its number and names in it.
+    fn filled_in(&self, job: &Job, pattern: &str) -> String {
+        let last = job.past.last().map(|past| &past.assignment);
+        let placed = job.attempt.as_ref().map(|attempt| &attempt.assignment).or(last);
+        let first = placed.and_then(|placed| placed.placement.slices().first());
+        let node = first.and_then(|slice| self.inventory.cluster.nodes.get(slice.node.index()));
+        let labels = Labels {
+            job: job.id,
+            array: job.task.map(|task| (job.head, task)),
+            name: &job.submission.name,
+            user: &job.user,
+            node: node.map(|node| node.name.as_str()),
+        };
+        labels.fill(pattern)
     }
 
     fn past_view(&self, past: &Past) -> AttemptView {

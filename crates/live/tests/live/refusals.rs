@@ -218,3 +218,64 @@ fn defaults_are_filled_in() {
     assert_eq!((job.grace_s, job.backoff_s), (30, 10));
     assert_eq!(job.gpus.kinds, ["gpu"], "kinds are spelt as the cluster does");
 }
+
+#[test]
+fn what_cannot_be_done_to_a_job_is_said_of_each() {
+    let mut plane = Plane::new(1, 4, "fifo");
+    let done = plane.submit(&admin(), gpus(1));
+    plane.started(done);
+    plane.exits(done, 0);
+    let stays = plane.submit(&admin(), Submission { pause: Pause::Never, ..gpus(1) });
+    plane.started(stays);
+    let mut said = |jobs: &str, act: Act| plane.act(&admin(), jobs, act).unwrap_err().message;
+    let message = said("1", Act::Priority(3));
+    assert_eq!(message, "there is nothing to give another priority: job 1 is completed");
+    let message = said("1-2", Act::Suspend);
+    assert!(message.ends_with("job 1 is completed; job 2 was submitted with --pause never"));
+    assert!(said("2", Act::Hold).ends_with("job 2 is running and has its GPUs"));
+    plane.act(&admin(), "2", Act::Cancel).unwrap();
+    let again = Ask::Act { jobs: "2".parse().unwrap(), act: Act::Cancel };
+    let notes = vec!["job 2 is stopping already".to_owned()];
+    assert_eq!(plane.ask(&admin(), again), Ok(Done::Acted { jobs: Vec::new(), notes }));
+    assert_eq!(plane.act(&admin(), "2", Act::Kill), Ok(vec![2]), "it need not be waited for");
+}
+
+#[test]
+fn what_can_never_start_is_taken_with_a_note() {
+    let mut plane = Plane::new(1, 4, "fifo");
+    let mut notes =
+        |submission: Submission| match plane.ask(&admin(), Ask::Submit(vec![submission])) {
+            Ok(Done::Submitted(jobs)) => jobs[0].notes.clone(),
+            other => panic!("not taken: {other:?}"),
+        };
+    assert_eq!(notes(gpus(4)), Vec::<String>::new());
+    let said = notes(gpus(5));
+    assert!(said[0].contains("it needs 5 GPUs") && said[0].contains("4 GPUs or fewer"), "{said:?}");
+    let late = Submission { deadline: Some(crate::world::EPOCH), ..gpus(1) };
+    let problem = refused(&mut plane, &admin(), Ask::Submit(vec![late]));
+    assert_eq!(problem.field.as_deref(), Some("deadline"));
+}
+
+#[test]
+fn the_trail_is_in_words_and_output_has_its_number() {
+    let mut plane = Plane::new(1, 4, "fifo");
+    let change = TenantChange {
+        quota: Some(Some(2)),
+        limit: Some(None),
+        add_users: vec!["ann".into()],
+        ..TenantChange::default()
+    };
+    plane.ask(&admin(), Ask::Tenant { name: "red".into(), change }).unwrap();
+    let request = TokenRequest {
+        user: "ann".into(),
+        role: Role::Viewer,
+        tenants: Vec::new(),
+        expires_s: None,
+    };
+    plane.ask(&admin(), Ask::Token { request, hash: "a".repeat(64) }).unwrap();
+    let details: Vec<String> = plane.live.audit().into_iter().map(|one| one.detail).collect();
+    assert_eq!(details, ["red: made, quota 2, no limit, with ann", "1 for ann as viewer"]);
+    let job = plane.submit(&admin(), Submission { output: Some("/o/%x-%3j".into()), ..gpus(1) });
+    let shown = plane.live.job(&admin(), job).unwrap().output;
+    assert_eq!(shown.as_deref(), Some("/o/job-1-001"));
+}

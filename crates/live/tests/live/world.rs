@@ -208,7 +208,7 @@ impl Plane {
     ) -> Result<Vec<u32>, heeler_api::Problem> {
         let jobs = jobs.parse().expect("a selection");
         match self.ask(who, Ask::Act { jobs, act })? {
-            Done::Acted(jobs) => Ok(jobs),
+            Done::Acted { jobs, .. } => Ok(jobs),
             other => panic!("another answer: {other:?}"),
         }
     }

@@ -135,6 +135,15 @@ pub(super) fn common(
     set("SLURM_JOB_ID", launch.job.to_string());
     set("SLURM_JOB_NAME", launch.name.clone());
     set("SLURM_GPUS", launch.assignment.gpus().to_string());
+    set("SLURM_JOB_PARTITION", launch.tenant.clone());
+    set("SLURM_JOB_NODELIST", nodes.join(","));
+    for name in ["SLURM_NNODES", "SLURM_JOB_NUM_NODES"] {
+        set(name, nodes.len().max(1).to_string());
+    }
+    set("SLURM_SUBMIT_DIR", launch.dir.clone());
+    if let Some(cores) = cores_of_rank(brief) {
+        set("SLURM_CPUS_PER_TASK", cores.to_string());
+    }
     if let Some((array, task)) = launch.array {
         set("HEELER_ARRAY", array.to_string());
         set("HEELER_TASK", task.to_string());
@@ -145,9 +154,19 @@ pub(super) fn common(
     all
 }
 
+/// Whole CPU cores for each process, where a job asked for any.
+fn cores_of_rank(brief: &Brief) -> Option<u32> {
+    let launch = &brief.launch;
+    let milli = launch.cpu_milli.checked_mul(launch.assignment.gpus().max(1))?;
+    let processes = ranks(launch.ranks, &brief.parts).len() as u32;
+    (milli > 0).then(|| (milli / 1000 / processes.max(1)).max(1))
+}
+
 /// What one of them finds beside that.
-pub(super) fn of_rank(rank: &Rank) -> Vec<(&'static str, String)> {
+pub(super) fn of_rank(rank: &Rank, parts: &[Part]) -> Vec<(&'static str, String)> {
     let devices: Vec<String> = rank.devices.iter().map(u32::to_string).collect();
+    let here = parts.iter().find(|part| part.node == rank.node);
+    let here = here.map_or(0, |part| part.devices.len());
     vec![
         ("RANK", rank.rank.to_string()),
         ("WORLD_SIZE", rank.world.to_string()),
@@ -160,6 +179,7 @@ pub(super) fn of_rank(rank: &Rank) -> Vec<(&'static str, String)> {
         ("SLURM_LOCALID", rank.local_rank.to_string()),
         ("SLURM_NTASKS", rank.world.to_string()),
         ("SLURM_NODEID", rank.node_rank.to_string()),
+        ("SLURM_GPUS_ON_NODE", here.to_string()),
     ]
 }
 

@@ -19,7 +19,7 @@ use std::io::{self, Write};
 use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
@@ -49,13 +49,14 @@ pub(super) fn start(
     own_folder(brief, person).map_err(|error| format!("the checkpoint folder: {error}"))?;
     let program = program(brief, attempt, person).map_err(|error| format!("script: {error}"))?;
     let mut outlet = outlet(brief, attempt, person)?;
+    let errors = errors(brief, person)?;
     let port = free_port().map_err(|error| format!("no free port: {error}"))?;
     let common = environment::common(brief, person, socket, port);
     for rank in environment::ranks(launch.ranks, &brief.parts) {
-        let own = environment::of_rank(&rank);
+        let own = environment::of_rank(&rank, &brief.parts);
         let quick = match (&outlet, person) {
             (Outlet::Terminal(..), _) | (_, Some(_)) => None,
-            (outlet, None) => quickly(&program, &common, &own, outlet),
+            (outlet, None) => quickly(&program, &common, &own, (outlet, errors.as_ref())),
         };
         if let Some(pid) = quick {
             pids.push(pid);
@@ -64,6 +65,9 @@ pub(super) fn start(
         let mut command = Command::new(&program[0]);
         command.args(&program[1..]).env_clear().envs(&common).envs(own);
         outlet.connect(&mut command).map_err(|error| format!("output: {error}"))?;
+        if let Some(file) = &errors {
+            command.stderr(file.try_clone().map_err(|error| format!("error: {error}"))?);
+        }
         pids.push(spawn(&mut command, &rank, person, launch.terminal)?);
     }
     // The shepherd must not keep the job's folder from being unmounted.
@@ -76,7 +80,7 @@ fn quickly(
     program: &[OsString],
     common: &BTreeMap<String, String>,
     own: &[(&'static str, String)],
-    outlet: &Outlet,
+    (outlet, errors): (&Outlet, Option<&File>),
 ) -> Option<i32> {
     let output = match outlet {
         Outlet::Pipe(_, writer) => writer.as_fd(),
@@ -88,7 +92,7 @@ fn quickly(
     environment.extend(own.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
     let pair = |(name, value)| (OsString::from(name), OsString::from(value));
     let environment: Vec<_> = environment.into_iter().map(pair).collect();
-    let files = [nothing.as_fd(), output, output];
+    let files = [nothing.as_fd(), output, errors.map_or(output, File::as_fd)];
     let (words, orphaned) = (program, Signal::SIGKILL);
     let started =
         quick::start(&quick::Program { words, environment: &environment, files, orphaned });
@@ -173,24 +177,42 @@ fn outlet(brief: &Brief, attempt: &Attempt, person: Option<&Person>) -> Result<O
         return Ok(Outlet::Pipe(reader, writer));
     };
     let expanded = crate::logs::expand(pattern, brief);
-    // What begins again from the beginning writes over; what goes on, or is tried again, adds.
-    let fresh = launch.restarts == 0 && launch.resume == Resume::No;
-    let open = || {
-        let path = std::env::current_dir()?.join(&expanded);
+    let (path, file) =
+        open(brief, &expanded, person).map_err(|error| format!("output {expanded}: {error}"))?;
+    let noted = fs::write(attempt.0.join("output"), path.display().to_string());
+    let owner = person.map(|person| person.uid);
+    let noted = noted.and_then(|()| crate::folder::write(&attempt.0.join("owner"), &owner));
+    noted.map_err(|error| format!("output {expanded}: {error}"))?;
+    Ok(Outlet::Own(file))
+}
+
+/// Where the standard error goes, if not with the output.
+fn errors(brief: &Brief, person: Option<&Person>) -> Result<Option<File>, String> {
+    let launch = &brief.launch;
+    let Some(pattern) = launch.error.as_ref().filter(|_| !launch.terminal) else { return Ok(None) };
+    if launch.output.as_ref() == Some(pattern) {
+        return Ok(None);
+    }
+    let expanded = crate::logs::expand(pattern, brief);
+    match open(brief, &expanded, person) {
+        Ok((_, file)) => Ok(Some(file)),
+        Err(error) => Err(format!("error {expanded}: {error}")),
+    }
+}
+
+/// Open a file of the user's, with the user's rights. What begins again from the beginning writes
+/// over; what goes on, or is tried again, adds.
+fn open(brief: &Brief, name: &str, person: Option<&Person>) -> io::Result<(PathBuf, File)> {
+    let fresh = brief.launch.restarts == 0 && brief.launch.resume == Resume::No;
+    person::acting_as(person, || {
+        let path = std::env::current_dir()?.join(name);
         let mut options = OpenOptions::new();
         let file = options.append(true).create(true).mode(0o666).open(&path)?;
         if fresh && file.metadata()?.is_file() {
             file.set_len(0)?;
         }
         Ok((path, file))
-    };
-    let (path, file) =
-        person::acting_as(person, open).map_err(|error| format!("output {expanded}: {error}"))?;
-    let noted = fs::write(attempt.0.join("output"), path.display().to_string());
-    let owner = person.map(|person| person.uid);
-    let noted = noted.and_then(|()| crate::folder::write(&attempt.0.join("owner"), &owner));
-    noted.map_err(|error| format!("output {expanded}: {error}"))?;
-    Ok(Outlet::Own(file))
+    })
 }
 
 impl Outlet {

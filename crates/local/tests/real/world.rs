@@ -213,6 +213,7 @@ pub(crate) fn shell(job: u32, command: &str) -> Launch {
         memory_mb: 0,
         gpu_memory_mb: 0,
         output: None,
+        error: None,
         terminal: false,
         resume: Resume::No,
         ways: vec![Way::Saved, Way::Checkpointed, Way::Frozen, Way::Requeued],

@@ -138,6 +138,7 @@ fn summed_up(scene: &Scene, job: JobId, seen: &[Seen], cut: u32) -> Forecast {
     let (starts, ends) = (|seen: &Seen| seen.starts, |seen: &Seen| seen.ends);
     let between = (quantile(&starts, 0.1), quantile(&starts, 0.9));
     Forecast {
+        never: None,
         job: job.0,
         starts: quantile(&starts, 0.5),
         between: between.0.zip(between.1),

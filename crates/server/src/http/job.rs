@@ -114,6 +114,8 @@ pub(super) async fn show(
 pub(super) enum Deed {
     /// Take them back.
     Cancel,
+    /// Take them back, and give them no time to end.
+    Kill,
     /// Keep waiting ones from starting.
     Hold,
     /// Let held ones start.
@@ -131,6 +133,8 @@ pub(super) enum Deed {
 pub(super) struct Acted {
     /// Their numbers.
     jobs: Vec<u32>,
+    /// Why it was not done to others that were named.
+    notes: Vec<String>,
 }
 
 /// Do something to jobs.
@@ -149,6 +153,7 @@ pub(super) async fn act(
 ) -> Answered<Response> {
     let act = match deed {
         Deed::Cancel => Act::Cancel,
+        Deed::Kill => Act::Kill,
         Deed::Hold => Act::Hold,
         Deed::Release => Act::Release,
         Deed::Suspend => Act::Suspend,
@@ -161,7 +166,7 @@ pub(super) async fn act(
 async fn acted(web: Web, caller: Caller, job: &str, act: Act) -> Answered<Response> {
     let jobs = selection(job)?;
     match web.ask(&caller, Ask::Act { jobs, act }).await? {
-        Done::Acted(jobs) => Ok(told(StatusCode::OK, &Acted { jobs })),
+        Done::Acted { jobs, notes } => Ok(told(StatusCode::OK, &Acted { jobs, notes })),
         other => Err(unexpected(&other)),
     }
 }

@@ -19,12 +19,13 @@ use walk::Walked;
 
 const EXAMPLES: &str = "\
 Examples:
-  heeler replay ~/.heeler/journal                        are all decisions what they were?
-  heeler replay ~/.heeler/journal --recipe tiresias      what would tiresias have made of it?
-  heeler replay ~/.heeler/journal --write-trace past.csv a trace for `heeler sim --trace`
+  heeler replay ~/.local/state/heeler                    are all decisions what they were?
+  heeler replay /var/lib/heeler --recipe tiresias        what would tiresias have made of it?
+  heeler replay /var/lib/heeler --write-trace past.csv   a trace for `heeler sim --trace`
 
 A server forgets records that a snapshot stands for, unless it was started with --keep-history;
-what was over long before the snapshot is then not in the trace.
+what was over long before the snapshot is then not in the trace. Of a journal that is damaged, what
+comes before the damage is read, with a note.
 
 Exit code 1: a decision differs from the one that was taken live.";
 
@@ -71,7 +72,7 @@ impl Replay {
             return self.say(&walked);
         }
         let history = History::of(&walked)?;
-        for note in &history.notes {
+        for note in walked.notes.iter().chain(&history.notes) {
             eprintln!("note: {note}");
         }
         if let Some(path) = &self.write_trace {

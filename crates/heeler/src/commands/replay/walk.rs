@@ -33,7 +33,7 @@ pub(super) struct Walked {
 /// Go through a journal from as far back as it goes.
 pub(super) fn walk(path: &Path) -> Result<Walked> {
     let shown = path.display();
-    let contents = heeler_journal::read_all(path).with_context(|| format!("{shown}"))?;
+    let contents = heeler_journal::read_left(path).with_context(|| format!("{shown}"))?;
     let mut live = None;
     if let Some((number, bytes)) = &contents.snapshot {
         let saved = serde_json::from_slice(bytes)
