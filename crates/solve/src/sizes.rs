@@ -158,8 +158,8 @@ mod tests {
             let mut any = false;
             let mut counter = vec![0; apps.len()];
             'all: loop {
-                let sizes: Vec<u32> =
-                    counter.iter().zip(&apps).map(|(at, app): (&usize, _)| app.sizes[*at]).collect();
+                let chosen = counter.iter().zip(&apps);
+                let sizes: Vec<u32> = chosen.map(|(at, app): (&usize, _)| app.sizes[*at]).collect();
                 let used: u32 = sizes.iter().sum();
                 let loss: f64 = sizes.iter().zip(&apps).map(|(size, app)| app.loss(*size)).sum();
                 let touched =

@@ -113,8 +113,10 @@ impl Figures {
     }
 }
 
+type Knobs = &'static [(&'static str, &'static str)];
+
 /// What the authors call a policy, and what it is here.
-const POLICIES: [(&str, &str, &[(&str, &str)]); 5] = [
+const POLICIES: [(&str, &str, Knobs); 5] = [
     ("gandiva_fair", "gavel-isolated", &[("shares", "equal-time")]),
     ("max_min_fairness", "gavel", &[("kinds", "agnostic")]),
     ("max_sum_throughput_perf", "gavel", &[("objective", "steps")]),

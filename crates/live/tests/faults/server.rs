@@ -169,8 +169,7 @@ impl Server {
         self.dies(Point::AfterAnswers)?;
         let decision = self.live.decide(at);
         if let Some(fault) = &decision.fault {
-            // What is needed to see why, since the oracle ends it.
-            eprintln!("{fault}, by `{}`, after {record:?}", self.live.recipe().name);
+            panic!("{fault}, by `{}`, after {record:?}", self.live.recipe().name);
         }
         oracle.count(self.journal.next_number() - 1, &record, &decision, self.live.now());
         self.wake = decision.wake;

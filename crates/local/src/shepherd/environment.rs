@@ -132,6 +132,21 @@ pub(super) fn common(
     set("MASTER_ADDR", "127.0.0.1".into());
     set("MASTER_PORT", port.to_string());
     set("CUDA_DEVICE_ORDER", "PCI_BUS_ID".into());
+    if let Some((array, task)) = launch.array {
+        set("HEELER_ARRAY", array.to_string());
+        set("HEELER_TASK", task.to_string());
+    }
+    all.extend(as_in_slurm(brief));
+    all.extend(brief.sharing.clone());
+    all
+}
+
+/// The same in the words of Slurm, for scripts that come from there.
+fn as_in_slurm(brief: &Brief) -> Variables {
+    let launch = &brief.launch;
+    let nodes: Vec<&str> = brief.parts.iter().map(|part| part.node.as_str()).collect();
+    let mut all = Variables::new();
+    let mut set = |name: &str, value: String| all.insert(name.to_owned(), value);
     set("SLURM_JOB_ID", launch.job.to_string());
     set("SLURM_JOB_NAME", launch.name.clone());
     set("SLURM_GPUS", launch.assignment.gpus().to_string());
@@ -145,12 +160,9 @@ pub(super) fn common(
         set("SLURM_CPUS_PER_TASK", cores.to_string());
     }
     if let Some((array, task)) = launch.array {
-        set("HEELER_ARRAY", array.to_string());
-        set("HEELER_TASK", task.to_string());
         set("SLURM_ARRAY_JOB_ID", array.to_string());
         set("SLURM_ARRAY_TASK_ID", task.to_string());
     }
-    all.extend(brief.sharing.clone());
     all
 }
 

@@ -96,7 +96,7 @@ fn quickly(
     let (words, orphaned) = (program, Signal::SIGKILL);
     let started =
         quick::start(&quick::Program { words, environment: &environment, files, orphaned });
-    started.ok().map(|pid| pid.as_raw())
+    started.ok().map(nix::unistd::Pid::as_raw)
 }
 
 fn spawn(

@@ -43,7 +43,7 @@ impl Best {
 /// The plan for a job of so many parts with the largest payoff, if there is any that ends; the one
 /// that ends first among equals. Slots are made as they are needed: none is looked at whose worth
 /// could not make up for the best plan known.
-pub fn best_plan(parts: u32, mut slots: impl Iterator<Item = Slot>) -> Option<Best> {
+pub fn best_plan(parts: u32, slots: impl Iterator<Item = Slot>) -> Option<Best> {
     let parts = parts.max(1) as usize;
     let mut cost = vec![f64::INFINITY; parts + 1];
     cost[0] = 0.0;
@@ -51,7 +51,7 @@ pub fn best_plan(parts: u32, mut slots: impl Iterator<Item = Slot>) -> Option<Be
     let mut taken: Vec<Vec<Option<(u32, u32)>>> = Vec::new();
     let mut best: Option<(usize, f64, f64)> = None;
     let known = |best: &Option<(usize, f64, f64)>| best.map(|(_, worth, cost)| worth - cost);
-    while let Some(slot) = slots.next() {
+    for slot in slots {
         if known(&best).is_some_and(|payoff| slot.worth <= payoff) {
             break;
         }

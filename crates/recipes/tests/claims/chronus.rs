@@ -179,7 +179,6 @@ fn chronus_breaks_promises_only_as_far_as_estimates_are_wrong() {
         let predict = format!("{{ noisy = {{ sigma = {sigma} }} }}");
         let run = scene.run("chronus", &[("predict", &predict), ("early", "false")]);
         let deadlines = Summary::of(&run.simulation).deadlines;
-        println!("sigma {sigma}: {deadlines:?}");
         deadlines.broken as f64 / deadlines.promised as f64
     };
     let [none, some, much] = ["0.0", "0.3", "1.0"].map(broken);

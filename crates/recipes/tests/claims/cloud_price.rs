@@ -71,7 +71,6 @@ fn cloud_price_is_cheaper_than_a_fixed_choice() {
         cost(&scene, "fifo", &[])
     };
     let (demand, spot) = (fixed(0), fixed(1));
-    println!("cost: moving {moving:.3}, on demand {demand:.3}, spot {spot:.3}");
     assert!(moving < demand && moving < spot);
 }
 

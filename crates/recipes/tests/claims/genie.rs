@@ -73,7 +73,6 @@ fn genie_misses_fewer_deadlines_than_fifo() {
     };
     let genie = missed("genie", &[("round", "5 s"), ("restart", "0 s")]);
     let fifo = missed("fifo-skip", &[]);
-    println!("missed: genie {genie}, fifo-skip {fifo}");
     assert!(genie * 2 < fifo, "{genie} of {fifo}");
 }
 

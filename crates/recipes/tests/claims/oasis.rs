@@ -94,7 +94,6 @@ fn worth(scene: &Scene, recipe: &str, knobs: Knobs, of: fn(f64) -> f64) -> (f64,
             ended += 1;
         }
     }
-    println!("{recipe}: worth {sum:.0}, {ended} of {} jobs ran", scene.jobs.len());
     (sum, ended)
 }
 

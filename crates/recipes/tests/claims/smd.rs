@@ -55,6 +55,5 @@ fn smd_gets_more_utility_than_fifo() {
         worth.sum()
     };
     let [smd, fifo] = ["smd", "fifo-skip"].map(utility);
-    println!("utility: smd {smd:.1}, fifo-skip {fifo:.1}");
     assert!(smd > 1.2 * fifo, "{smd} of {fifo}");
 }

@@ -27,7 +27,6 @@ fn spin_bears_wrong_estimates() {
     let exact = scene.run("spin", &[]).mean_s();
     let noisy = scene.run("spin", &[("predict", "{ noisy = { sigma = 0.4 } }")]).mean_s();
     let fifo = scene.run("fifo-skip", &[]).mean_s();
-    println!("mean: spin {exact:.0} s, noisy {noisy:.0} s, fifo-skip {fifo:.0} s");
     assert!(exact < 0.95 * fifo, "{exact} of {fifo}");
     assert!(noisy < 1.1 * exact, "{noisy} of {exact}");
 }
@@ -38,7 +37,7 @@ fn spin_with_room_for_all_is_fifo() {
     let run = Scene::new("4x8", (0..8).map(row)).run("spin", PLAIN);
     for (index, record) in run.simulation.records().all().iter().enumerate() {
         let round = (7 * index as u64).div_ceil(10) * 10;
-        assert_eq!(record.started.map(|at| at.secs_f64()), Some(round as f64));
+        assert_eq!(record.started.map(heeler_model::Time::secs_f64), Some(round as f64));
         assert_eq!(record.preemptions, 0);
     }
 }
