@@ -40,7 +40,9 @@ struct Books {
     /// Who is in which round of the plan, and the round it begins with.
     plan: Vec<Vec<JobId>>,
     begins: u64,
+    /// The round that runs, and the one that is decided on next: asking again changes nothing.
     round: u64,
+    next: u64,
     /// Jobs came or went since fair ends were estimated.
     changed: bool,
     round_over: bool,
@@ -246,8 +248,9 @@ impl Windows {
         let index = self.books.round.saturating_sub(self.books.begins) as usize;
         let later = self.books.plan.iter().skip(index + 1);
         let rounds = 1 + later.take_while(|round| !round.contains(&id)).count() as u64;
-        let first = view.now().max(self.books.next_round);
-        first + Span::from_micros(self.round.micros() * (rounds - 1).min(u64::from(self.ahead)))
+        let each = self.round.micros().max(1);
+        let first = view.now().micros() / each + 1;
+        Time::from_micros((first + (rounds - 1).min(u64::from(self.ahead))) * each)
     }
 
     /// Whether the plan no longer holds.
@@ -310,10 +313,15 @@ impl Policy for Windows {
             }
             Note::Reported { job, report } => self.heard(*job, report, view),
             Note::RoundOver { .. } => self.books.round_over = true,
-            Note::Deciding if self.is_old() => self.make_plan(view),
+            Note::Deciding => {
+                self.books.round = self.books.next;
+                if self.is_old() {
+                    self.make_plan(view);
+                }
+            }
             Note::Decided => {
                 self.books.round_over = false;
-                self.books.round += 1;
+                self.books.next = self.books.round + 1;
                 let rounds = view.now().micros() / self.round.micros().max(1) + 1;
                 self.books.next_round = Time::from_micros(rounds * self.round.micros());
             }
