@@ -45,7 +45,7 @@ const CASES: [Case; 3] = [
         classes: 500,
         kinds: 6,
         peer_by_class: true,
-        ratio_max: 1.0,
+        ratio_max: 2.0,
     },
 ];
 
