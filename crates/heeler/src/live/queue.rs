@@ -22,6 +22,9 @@ Examples:
 /// Estimates are asked for at most so many jobs: each is a small simulation.
 const ESTIMATES: usize = 20;
 
+/// Jobs that a server lists at once.
+const LARGEST_PAGE: usize = 10_000;
+
 #[derive(Args, Default)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Queue {
@@ -111,8 +114,12 @@ impl Queue {
     /// Jobs that are not over, and with --all as many of the newest of the others as are wanted.
     fn ask(&self, client: &Client) -> Result<Vec<JobView>> {
         let filter = self.filter()?;
-        let mut jobs: Vec<JobView> = client.get(&format!("/v1/jobs?{filter}"))?;
-        if self.all && self.states.is_none() && self.named().is_empty() {
+        let both = self.all && self.states.is_none() && self.named().is_empty();
+        // Pages of jobs that are not over begin with the oldest: the newest are at their end.
+        let limit = if both { LARGEST_PAGE } else { self.limit };
+        let mut jobs: Vec<JobView> = client.get(&format!("/v1/jobs?limit={limit}{filter}"))?;
+        if both {
+            let filter = format!("limit={}{filter}", self.limit);
             let over: Vec<JobView> = client.get(&format!("/v1/history?{filter}"))?;
             jobs.extend(over);
             jobs.sort_by_key(|job| job.id);
@@ -127,7 +134,7 @@ impl Queue {
     }
 
     fn filter(&self) -> Result<String> {
-        let mut asked = format!("limit={}", self.limit);
+        let mut asked = String::new();
         let named = self.named();
         if !named.is_empty() {
             asked.push_str(&format!("&ids={}", encode(&selection(&named)?)));
