@@ -134,6 +134,7 @@ pub(super) struct Acted {
     /// Their numbers.
     jobs: Vec<u32>,
     /// Why it was not done to others that were named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
 

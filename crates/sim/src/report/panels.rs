@@ -44,7 +44,7 @@ fn panel(out: &mut String, run: &Run, runs: &[Run], tenants: &Tenants, length_s:
     let reading = "Each row is a GPU, a part of a node, a node or several nodes; colour says who \
                    held most of it, paler colour that part of it was idle.";
     out.push_str(&figure("Who ran where", reading, &body));
-    if let Some(body) = shares(&run.summary.shares, tenants, length_s) {
+    if let Some(body) = shares(run, tenants, length_s, runs.len()) {
         let reading = "What each tenant had so far, over what it was entitled to: its part of the \
                        GPUs by quota or weight, as far as it had jobs for it, and its part of what \
                        others left. Envy is what it would have had more with as much for its \

@@ -2,6 +2,7 @@
 
 use super::colours::Tenants;
 use super::groups::ROWS_MAX;
+use super::run::Run;
 use super::scale::Scale;
 use super::table::key;
 use super::text::{clip, percent, points, px, short_number};
@@ -13,23 +14,28 @@ const LEFT: f64 = 58.0;
 const RIGHT: f64 = WIDTH - 12.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 212.0;
+/// Points of a line, at most.
+const POINTS: usize = 64;
 /// Who had more than so many times its part is drawn at the edge.
 const MOST: f64 = 3.0;
 
 /// Lines and a table; nothing if there are fewer than two tenants.
-pub(super) fn shares(shares: &[TenantShare], tenants: &Tenants, length_s: f64) -> Option<String> {
+pub(super) fn shares(run: &Run, tenants: &Tenants, length_s: f64, runs: usize) -> Option<String> {
+    let shares = &run.summary.shares;
     if shares.len() < 2 {
         return None;
     }
-    Some(lines(shares, tenants, length_s) + &table(shares, tenants))
+    // A page with many runs shows fewer points of each, or nobody would wait for it.
+    let points = if runs > 6 { POINTS / 4 } else { POINTS };
+    Some(lines(shares, tenants, length_s, points) + &table(shares, tenants))
 }
 
 /// What each had so far over what it was entitled to so far.
-fn lines(shares: &[TenantShare], tenants: &Tenants, length_s: f64) -> String {
+fn lines(shares: &[TenantShare], tenants: &Tenants, length_s: f64, most: usize) -> String {
     let x = Scale::linear_time(length_s, LEFT, RIGHT);
     let y = Scale::upto(MOST, 3.0, BOTTOM, TOP);
     let mut out = format!(
-        "<svg class=\"plot lines\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\" \
+        "<svg class=\"plot shares\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\" \
          aria-label=\"Had over entitled\">",
         px(BOTTOM + 26.0),
     );
@@ -41,7 +47,8 @@ fn lines(shares: &[TenantShare], tenants: &Tenants, length_s: f64) -> String {
         let mut line = Vec::new();
         for (at, point) in share.over_time.iter().enumerate() {
             (had, due) = (had + point.0, due + point.1);
-            if due > 0.0 {
+            let shown = (at + 1) % share.over_time.len().div_ceil(most) == 0;
+            if due > 0.0 && (shown || at + 1 == share.over_time.len()) {
                 let end_s = ((at as f64 + 1.0) * share.point_s).min(length_s);
                 line.push((x.at(end_s), y.at((had / due).min(MOST))));
             }
