@@ -2,7 +2,9 @@
 //! restart of the server; its journal, taken up again without any world, gives the same orders,
 //! byte for byte, one decision after another.
 
-use heeler_api::{Class, Gpus, RecipeChange, Role, Selection, Submission, TenantChange, Who};
+use heeler_api::{
+    Class, Gpus, JobState, RecipeChange, Role, Selection, Submission, TenantChange, Who,
+};
 use heeler_backend::{Backend, Expected, Inventory, Order};
 use heeler_live::{Act, Ask, Filter, Live, Which};
 use heeler_model::Cluster;
@@ -94,7 +96,13 @@ fn first_day(handle: &Handle) {
     ask(handle, Ask::Submit((0..6).map(|_| long("vision", 2)).collect()));
     until(handle, "one tenant has all", |live| live.engine().state().running() == 6);
     ask(handle, Ask::Submit(vec![long("speech", 4), long("speech", 4)]));
-    until(handle, "the other has its own", |live| !live.evictions(&admin()).is_empty());
+    until(handle, "the other has its own", |live| {
+        let all = live.jobs(&admin(), &Filter { which: Which::All, ..Filter::default() });
+        let run = all.iter().filter(|job| job.state == JobState::Running);
+        !live.evictions(&admin()).is_empty()
+            && run.filter(|job| job.tenant == "speech").count() == 2
+    });
+    // Each of the three nodes now has a job that runs, so whichever is lost, somebody is.
     ask(handle, Ask::Submit((0..30).map(|_| job("vision", 1, 20, Class::BestEffort)).collect()));
     ask(handle, Ask::Lose { node: "n1".into() });
     let lost = |live: &Live| {
