@@ -93,6 +93,9 @@ pub struct Knob {
     pub unit: String,
     /// What it does.
     pub meaning: String,
+    /// Values worth trying when a site looks for what suits it, as on the command line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tries: Vec<String>,
 }
 
 /// Something the recipe promises.
@@ -229,4 +232,28 @@ fn set(table: &mut Table, path: &str, value: Value) {
         at = entry.as_table_mut().expect("made a table a line above");
     }
     at.insert(last.into(), value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is worth trying can be tried, and is not what stands there anyway.
+    #[test]
+    fn values_to_try_are_values() {
+        let mut tried = 0;
+        for recipe in crate::all() {
+            let card = Card::read(recipe.text, recipe.name).expect("a card");
+            for knob in &card.knob {
+                for value in &knob.tries {
+                    let knobs = [(knob.name.clone(), value.clone())];
+                    let other = Card::read_with(recipe.text, recipe.name, &knobs);
+                    let other = other.unwrap_or_else(|error| panic!("{error}"));
+                    assert!(format!("{other:?}").len() > 100);
+                    tried += 1;
+                }
+            }
+        }
+        assert!(tried > 10, "{tried} values to try");
+    }
 }
