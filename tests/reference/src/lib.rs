@@ -3,6 +3,7 @@
 //! tests say so loudly and pass.
 
 mod figures;
+pub mod gavel;
 
 pub use figures::{Within, shows};
 
@@ -54,6 +55,13 @@ pub struct Case<'a> {
 impl Case<'_> {
     /// Run it to the end.
     pub fn run(&self, data: &Path) -> Simulation {
+        let mut simulation = self.prepare(data);
+        simulation.run();
+        simulation
+    }
+
+    /// All of it at the start.
+    pub fn prepare(&self, data: &Path) -> Simulation {
         let mut cluster: Cluster =
             heeler_sim::cluster::read(self.cluster).expect("the cluster can be read");
         let path = data.join(self.trace);
@@ -71,9 +79,7 @@ impl Case<'_> {
             world.profiles = Some(Arc::new(profiles.unwrap_or_else(|error| panic!("{error}"))));
         }
         let arrivals = Box::new(trace.workload);
-        let mut simulation = Simulation::of_recipe(&card, world, Arc::new(cluster), arrivals, 0);
-        simulation.run();
-        simulation
+        Simulation::of_recipe(&card, world, Arc::new(cluster), arrivals, 0)
     }
 
     /// Run it and compare with a table of results below the data folder.

@@ -2,21 +2,30 @@
 //! the first job for which no kind has room blocks the rest (Gavel's `fifo_perf`). Or, for whoever
 //! does not tell kinds apart, on the kind with the most room (its `fifo`).
 
+use super::leftover_kind::LeftoverKind;
 use super::{Kinds, Shares, kinds_by_name, rate};
 use heeler_engine::{Job, View};
 use heeler_model::{KindId, TenantId};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// First come, first served, on the best kind with room.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct BestKindFirst {
     kinds: Kinds,
+    /// Who has which kind in a world with that mistake.
+    leftover: LeftoverKind,
 }
 
 impl BestKindFirst {
     /// Telling kinds apart or not.
     pub fn new(kinds: Kinds) -> BestKindFirst {
-        BestKindFirst { kinds }
+        BestKindFirst { kinds, leftover: LeftoverKind::default() }
+    }
+
+    /// The seed by which kinds are drawn in a world with that mistake.
+    fn leftover_seed(&self, view: &View) -> Option<u32> {
+        view.rules().leftover_kind_seed.filter(|_| self.kinds == Kinds::Agnostic)
     }
 
     /// How much a job wants a kind that has so many GPUs free.
@@ -34,6 +43,9 @@ impl BestKindFirst {
 
 impl Shares for BestKindFirst {
     fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Vec<Vec<f64>> {
+        if self.leftover_seed(view).is_some() {
+            return self.leftover.rows(jobs, places.len());
+        }
         let kinds = kinds_by_name(view);
         let mut free: Vec<u32> = places.iter().map(|places| *places as u32).collect();
         let mut rows = vec![vec![0.0; kinds.len()]; jobs.len()];
@@ -68,7 +80,24 @@ impl Shares for BestKindFirst {
         rows
     }
 
+    fn settle(&mut self, jobs: &[&Job], places: &[f64], view: &View) {
+        if let Some(seed) = self.leftover_seed(view) {
+            self.leftover.settle(jobs, places, seed, view);
+        }
+    }
+
+    fn save(&self) -> Value {
+        serde_json::to_value(&self.leftover).expect("plain data")
+    }
+
+    fn restore(&mut self, saved: &Value) -> Result<(), String> {
+        let saved: Option<LeftoverKind> =
+            serde_json::from_value(saved.clone()).map_err(|error| error.to_string())?;
+        self.leftover = saved.unwrap_or_default();
+        Ok(())
+    }
+
     fn fork(&self) -> Box<dyn Shares> {
-        Box::new(*self)
+        Box::new(self.clone())
     }
 }

@@ -4,7 +4,7 @@
 
 use super::super::TraceJob;
 use super::super::error::TraceError;
-use super::super::python_random::PythonRandom;
+use heeler_engine::PythonRandom;
 use super::super::row::Row;
 use super::super::table::Table;
 use super::Sample;
