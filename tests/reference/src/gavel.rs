@@ -72,9 +72,8 @@ impl Published {
     fn completions(&self) -> BTreeMap<String, f64> {
         let mut rows = csv::Reader::from_reader(self.open("jct").expect("a table of jobs"));
         let rows = rows.records().map(|row| row.expect("a row"));
-        let pair = |row: csv::StringRecord| {
-            (row[0].to_string(), row[1].parse::<f64>().expect("a number"))
-        };
+        let pair =
+            |row: csv::StringRecord| (row[0].to_string(), row[1].parse::<f64>().expect("a number"));
         rows.map(pair).filter(|(job, _)| self.counts(job)).collect()
     }
 

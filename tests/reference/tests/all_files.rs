@@ -40,7 +40,8 @@ fn every_file_is_compared_with_something() {
         for entry in std::fs::read_dir(data.join(folder)).expect("a folder") {
             let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
             let run = run_of(&name);
-            let is_left_out = |(part, _): &(&str, &str)| run.starts_with(part) || run.ends_with(part);
+            let is_left_out =
+                |(part, _): &(&str, &str)| run.starts_with(part) || run.ends_with(part);
             if !compared.contains(run) && !NOT_COMPARED.iter().any(is_left_out) {
                 missing.push(format!("{folder}/{name}"));
             }

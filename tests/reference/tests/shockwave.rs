@@ -63,8 +63,8 @@ fn numbers(of: &Value) -> Vec<f64> {
 
 const ROUNDS: [(&str, &str); 2] = [("round", "120 s"), ("reset", "1000 s")];
 
-/// Rho by the crowd that a job met counts the jobs there in the mean of rounds there, and in the mean
-/// of time here: of short jobs they differ by a few percent.
+/// For rho by the crowd that a job met, jobs are counted in the mean of rounds there, and in the
+/// mean of time here: of short jobs they differ by a few percent.
 #[test]
 fn equal_turns_are_equal_job_by_job() {
     let Some(data) = shared() else { return };
@@ -182,7 +182,8 @@ fn same_order(all: &[(&str, f64, f64)]) {
     }
 }
 
-/// By makespan, what is left over goes to short jobs first here, so jobs are done earlier on average.
+/// By makespan, what is left over goes to short jobs first here, so jobs are done earlier on
+/// average.
 fn are_near(recipe: &str, against: &str, here: &Figures, there: &Figures, part: f64) {
     let mean = (here.mean_s, there.mean_s);
     let is_earlier = against.contains("min_total_duration") && part < 0.1;
@@ -212,8 +213,8 @@ fn policies_with_solvers_are_near_and_in_the_authors_order() {
     }
 }
 
-/// What the authors stored: the canonical runs; pairs of simulated and real runs, with throughputs of
-/// another day; Shockwave with other settings.
+/// What the authors stored: the canonical runs; pairs of simulated and real runs, with throughputs
+/// of another day; Shockwave with other settings.
 #[test]
 fn the_authors_own_results_are_near() {
     let Some(data) = shared() else { return };

@@ -1,6 +1,8 @@
 //! Whether a submission makes sense here, and the same with defaults filled in.
 
-use super::{PRIORITY_MAX, REGIMES_MAX, SECONDS_MAX, invalid, is_name, signal_number, with_nearest};
+use super::{
+    PRIORITY_MAX, REGIMES_MAX, SECONDS_MAX, invalid, is_name, signal_number, with_nearest,
+};
 use crate::job::weight;
 use crate::live::Live;
 use heeler_api::{Array, Code, Gpus, Pause, Problem, Submission, Who};

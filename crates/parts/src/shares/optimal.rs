@@ -205,7 +205,7 @@ impl Shares for Optimal {
     }
 }
 
-/// What an hour of a GPU of each kind costs now. Where nothing has a price all cost the same; a kind
+/// What an hour of a GPU of each kind costs now. Where nothing has a price, all cost the same; one
 /// that costs nothing beside others that do is very cheap.
 fn prices(view: &View) -> Vec<f64> {
     let fleet = view.fleet();

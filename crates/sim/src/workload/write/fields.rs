@@ -159,7 +159,8 @@ fn phases(phases: &Phases, cluster: &Cluster, fields: &mut Fields) {
     fields.push(("epochs", number(&phases.epochs)));
     let stage = |stage: &Stage| {
         let kinds = cluster.kinds.iter().zip(&stage.rates);
-        let rates: Vec<String> = kinds.map(|(kind, rate)| format!("{}={rate}", kind.name)).collect();
+        let rates: Vec<String> =
+            kinds.map(|(kind, rate)| format!("{}={rate}", kind.name)).collect();
         Value::Text(format!("{}:{}:{}", stage.batch, stage.steps, rates.join(",")))
     };
     fields.push(("stages", Value::List(phases.stages.iter().map(stage).collect())));

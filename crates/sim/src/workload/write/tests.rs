@@ -49,8 +49,7 @@ fn jobs_keep_the_batches_they_go_through() {
     let mut first = cluster();
     let stages = "\"32:100:v100=10,k80=2.5|64:50:v100=8,k80=0\"";
     let header = "submit_s,gpus,steps,rates,epochs,stages,due,grows,alone_s,epoch_s";
-    let text =
-        format!("{header}\n0,1,400,v100=10|k80=2.5,4,{stages},0:0|2:1,1,32.5,10|6.25\n");
+    let text = format!("{header}\n0,1,400,v100=10|k80=2.5,4,{stages},0:0|2:1,1,32.5,10|6.25\n");
     let trace = read_text("t.csv", &text, &Options::default(), &mut first).expect("a trace");
     for (format, name) in [(Format::Csv, "t.csv"), (Format::Jsonl, "t.jsonl")] {
         let text = written(format, &trace, &first);
