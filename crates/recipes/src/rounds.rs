@@ -52,6 +52,11 @@ pub enum SharesCard {
     BestKindFirst,
     /// First come, first served, on the kind with the most room, whatever jobs make of it.
     AnyKindFirst,
+    /// First come, first served, on the best kind with room, or else beside another.
+    Packed {
+        /// Two share GPUs if they keep more than this together, of one each.
+        above: f64,
+    },
     /// Best by an objective.
     Best {
         /// What is best.
@@ -59,6 +64,9 @@ pub enum SharesCard {
         /// Whether rates differ between kinds.
         #[serde(default)]
         kinds: Kinds,
+        /// Whether two jobs may share GPUs.
+        #[serde(default)]
+        pairs: bool,
     },
     /// Each job on one kind until it is done, matched so that they are done early on average.
     Matching {
@@ -78,7 +86,8 @@ impl Made for RoundsCard {
             SharesCard::Equal
             | SharesCard::EqualTime
             | SharesCard::BestKindFirst
-            | SharesCard::AnyKindFirst => false,
+            | SharesCard::AnyKindFirst
+            | SharesCard::Packed { .. } => false,
         };
         looks_ahead && self.predict.knows_the_truth()
     }
@@ -89,8 +98,12 @@ impl Made for RoundsCard {
             SharesCard::EqualTime => Box::new(EqualShares::OfTime),
             SharesCard::BestKindFirst => Box::new(BestKindFirst::new(Kinds::Aware)),
             SharesCard::AnyKindFirst => Box::new(BestKindFirst::new(Kinds::Agnostic)),
-            SharesCard::Best { objective, kinds } => {
-                Box::new(Optimal::new(*objective, *kinds, self.predict.build()))
+            SharesCard::Packed { above } => {
+                Box::new(BestKindFirst::new(Kinds::Aware).packing(Some(*above)))
+            }
+            SharesCard::Best { objective, kinds, pairs } => {
+                let best = Optimal::new(*objective, *kinds, self.predict.build());
+                Box::new(best.in_pairs(*pairs))
             }
             SharesCard::Matching { alpha } => Box::new(Matching::new(*alpha, self.predict.build())),
         };

@@ -56,7 +56,7 @@ impl Published {
     pub fn run(&self, recipe: &str, knobs: &[(&str, &str)], world: &str, data: &Path) -> Done {
         let (options, cluster) = (Options::default(), self.cluster.as_str());
         let case = Case { trace: &self.trace, options, cluster, recipe, knobs, world };
-        let mut simulation = case.prepare(data);
+        let mut simulation = case.prepare(data, |_, _, _| {});
         let mut rounds = Rounds::new();
         simulation.run_watched(1, |simulation| rounds.push(who_runs(simulation)));
         rounds.retain(|round| !round.is_empty());
