@@ -17,6 +17,7 @@ mod explain;
 mod fleet;
 mod holding;
 mod pipeline;
+mod python_random;
 mod rules;
 mod snapshot;
 mod state;
@@ -30,7 +31,8 @@ pub use engine::{Engine, Report, Step};
 pub use explain::{Edit, Verdict};
 pub use fleet::{Beside, Draft, Fleet, Grip, NodeSet, Pick, Savepoint};
 pub use pipeline::{Cadence, Fit, Parts, Pipeline, Preempt};
-pub use rules::{Crossing, Idle, RoundClock, Rules, Ties};
+pub use python_random::PythonRandom;
+pub use rules::{Crossing, Gangs, Idle, RoundClock, Rules, Ties};
 pub use snapshot::Snapshot;
 pub use state::{
     DemandId, Job, JobTable, Leaving, Noted, Phase, Progress, State, Tempo, TenantUse, Tenants,

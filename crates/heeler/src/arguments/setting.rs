@@ -8,7 +8,7 @@ use super::{Choice, positive};
 use crate::mistake::Mistake;
 use anyhow::Result;
 use clap::Args;
-use heeler_model::{Cluster, KindId, ModelId, NodeId, Time};
+use heeler_model::{Cluster, Kind, KindId, ModelId, NodeId, Time};
 use heeler_sim::Simulation;
 use heeler_sim::services::ServiceSpec;
 use heeler_sim::workload::{
@@ -354,10 +354,25 @@ impl Setting {
             let names: Vec<&str> = self.services.iter().map(|spec| &*spec.name).collect();
             facts.push(("services", names.join(", ")));
         }
+        let prices = prices(&self.cluster);
+        if !prices.is_empty() {
+            facts.push(("prices an hour", prices));
+        }
         facts.push(("world", self.world.name.clone()));
         facts.push(("seed", seed.to_string()));
         facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
     }
+}
+
+/// What an hour of a GPU costs, by kind: from the least to the most where that changes.
+fn prices(cluster: &Cluster) -> String {
+    let words = |kind: &Kind| {
+        let each = || kind.prices.iter().map(|price| price.micro);
+        let (least, most) = (each().min()? as f64 / 1e6, each().max()? as f64 / 1e6);
+        let range = if least < most { format!("{least}–{most}") } else { least.to_string() };
+        Some(format!("{} {range}", kind.name))
+    };
+    cluster.kinds.iter().filter_map(words).collect::<Vec<_>>().join(", ")
 }
 
 impl Scene {

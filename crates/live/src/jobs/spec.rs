@@ -3,7 +3,7 @@
 use crate::live::Live;
 use heeler_api::{Class, Submission};
 use heeler_model::{
-    Deadline, Demand, JobSpec, KindSet, Milli, ModelId, Reach, Sizes, Span, Step, TenantId,
+    Deadline, Demand, JobSpec, KindSet, Milli, ModelId, Reach, Regimes, Sizes, Span, Step, TenantId,
 };
 
 impl Live {
@@ -32,6 +32,10 @@ impl Live {
         if let Some(deadline) = submission.deadline {
             let at = self.time(deadline);
             spec.extras_mut().deadlines = vec![Deadline { at, value: 1 }];
+        }
+        if let Some(regimes) = &submission.regimes {
+            let (epochs, epoch_s) = (regimes.epochs, regimes.epoch_s.clone());
+            spec.extras_mut().regimes = Some(Regimes { epochs, epoch_s });
         }
         spec
     }

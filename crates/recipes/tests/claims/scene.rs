@@ -289,6 +289,18 @@ impl Run {
     }
 }
 
+/// Random rigid jobs, in order of submission; all that happens to them happens at whole tens of
+/// seconds, if they are left alone.
+pub(crate) fn in_tens(gpus: u32) -> impl Strategy<Value = Vec<Row>> {
+    prop::collection::vec((0u64..12, 1..=gpus, 1u64..6), 1..30).prop_map(|mut made| {
+        made.sort_unstable();
+        let row = |(index, (submit, gpus, length)): (usize, &(u64, u32, u64))| {
+            job(&index.to_string(), submit * 10, *gpus, length * 10)
+        };
+        made.iter().enumerate().map(row).collect()
+    })
+}
+
 /// Random jobs for a small cluster: submitted within two minutes, at most so many GPUs, up to a
 /// minute long, declaring up to so many times their length.
 pub(crate) fn rows(gpus: u32, overstated: u64, jobs: usize) -> impl Strategy<Value = Vec<Row>> {

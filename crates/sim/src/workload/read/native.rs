@@ -6,7 +6,7 @@ use super::super::error::TraceError;
 use super::super::row::{Header, Row};
 use super::super::table::Table;
 use super::reading::{Reading, stepped_job, timed_job};
-use super::trials;
+use super::{phases, trials};
 use crate::suggest;
 use heeler_model::{Batch, Deadline, Demand, Milli, Reach, Sizes, Span, Step, Time};
 
@@ -41,6 +41,12 @@ pub(in super::super) const COLUMNS: &[&str] = &[
     "study",
     "curve",
     "scores",
+    "epochs",
+    "stages",
+    "due",
+    "grows",
+    "alone_s",
+    "epoch_s",
 ];
 
 pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceError> {
@@ -73,6 +79,11 @@ pub(super) fn enter(reading: &mut Reading<'_>, row: &Row<'_>) -> Result<(), Trac
     let mut job = with_work(reading, row, submit, demand)?;
     job.name = row.get("id").map(Into::into);
     job.start_cost = row.maybe_span("start_s", 1.0)?;
+    if let Some((phases, regimes)) = phases::phases(reading, row)? {
+        job.spec.declared = Some(Span::from_secs_f64(phases.alone_s));
+        job.spec.extras_mut().regimes = Some(regimes).filter(|known| !known.epoch_s.is_empty());
+        job.phases = Some(phases);
+    }
     let spec = &mut job.spec;
     spec.tenant = reading.tenant(row.get("tenant"), row.get("user"))?;
     if let Some(model) = row.get("model") {

@@ -45,6 +45,20 @@ fn both_formats_come_back_as_they_were() {
 }
 
 #[test]
+fn jobs_keep_the_batches_they_go_through() {
+    let mut first = cluster();
+    let stages = "\"32:100:v100=10,k80=2.5|64:50:v100=8,k80=0\"";
+    let header = "submit_s,gpus,steps,rates,epochs,stages,due,grows,alone_s,epoch_s";
+    let text = format!("{header}\n0,1,400,v100=10|k80=2.5,4,{stages},0:0|2:1,1,32.5,10|6.25\n");
+    let trace = read_text("t.csv", &text, &Options::default(), &mut first).expect("a trace");
+    for (format, name) in [(Format::Csv, "t.csv"), (Format::Jsonl, "t.jsonl")] {
+        let text = written(format, &trace, &first);
+        let back = read_text(name, &text, &Options::default(), &mut cluster()).expect("read back");
+        assert_eq!(back.jobs(), trace.jobs(), "{text}");
+    }
+}
+
+#[test]
 fn only_columns_in_use_are_written() {
     let mut cluster = cluster();
     let text = "submit_s,gpus,duration_s,tenant,priority\n0.25,4,60,,0\n1,2,30,,0\n";
