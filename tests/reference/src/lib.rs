@@ -11,7 +11,7 @@ use heeler_recipes::Card;
 use heeler_sim::Simulation;
 use heeler_sim::metrics::Agreement;
 use heeler_sim::workload::{Options, read};
-use heeler_sim::world::{Profiles, WorldCard};
+use heeler_sim::world::{PairTable, Profiles, WorldCard};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,6 +54,12 @@ pub struct Case<'a> {
 impl Case<'_> {
     /// Run it to the end.
     pub fn run(&self, data: &Path) -> Simulation {
+        self.run_with_pairs(data, None)
+    }
+
+    /// Run it to the end, with a table below the data folder of what was measured of jobs that
+    /// share GPUs.
+    pub fn run_with_pairs(&self, data: &Path, pairs: Option<&str>) -> Simulation {
         let mut cluster: Cluster =
             heeler_sim::cluster::read(self.cluster).expect("the cluster can be read");
         let path = data.join(self.trace);
@@ -69,6 +75,11 @@ impl Case<'_> {
         if let (Some(settings), Some(folder)) = (&world_card.training, &self.options.profiles) {
             let profiles = Profiles::read(folder, settings, &trace.models, &cluster);
             world.profiles = Some(Arc::new(profiles.unwrap_or_else(|error| panic!("{error}"))));
+        }
+        if let Some(pairs) = pairs {
+            let table = PairTable::read(&data.join(pairs), &trace.models, &cluster);
+            let table = table.unwrap_or_else(|error| panic!("{error}"));
+            world.sharing.table = Some(Arc::new(table));
         }
         let arrivals = Box::new(trace.workload);
         let mut simulation = Simulation::of_recipe(&card, world, Arc::new(cluster), arrivals, 0);

@@ -20,6 +20,7 @@ use crate::entitled::{TenantShare, gini};
 use crate::loans::Loan;
 use crate::record::{Outcome, Record};
 use crate::simulation::Simulation;
+use heeler_engine::Calibration;
 use heeler_model::{Cluster, Span, TenantId};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -130,6 +131,9 @@ pub struct Summary {
     pub tenants: Vec<Group>,
     /// By size.
     pub sizes: Vec<Group>,
+    /// How well predictors did, if the recipe has any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub predictions: Vec<Calibration>,
     /// By study, if there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub studies: Vec<StudySummary>,
@@ -184,6 +188,7 @@ impl Summary {
             deadlines: deadlines(jobs),
             tenants: by_tenant(jobs, cluster),
             sizes: by_size(jobs, cluster),
+            predictions: predictions(simulation),
             services: services::of(simulation),
             inequality: (ratios.len() > 1).then(|| gini(&ratios)),
             shares,
@@ -191,6 +196,12 @@ impl Summary {
             studies: study::of(simulation),
         }
     }
+}
+
+/// Predictors of which anything was seen.
+fn predictions(simulation: &Simulation) -> Vec<Calibration> {
+    let all = simulation.engine().calibrations().into_iter();
+    all.filter(|known| known.seen + known.unknown > 0).collect()
 }
 
 fn counts(records: &[&Record]) -> Counts {
