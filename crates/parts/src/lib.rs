@@ -15,6 +15,7 @@ pub mod power;
 pub mod predict;
 pub mod profiled;
 pub mod resize;
+mod round_turn;
 pub mod serve;
 pub mod shares;
 pub mod slices;

@@ -16,4 +16,4 @@ pub mod window;
 pub use assignment::cheapest_assignment;
 pub use groups::{group_of, in_groups};
 pub use linear::{Answer, Linear, Status};
-pub use sharing::{Division, Finish, Floor, Row, Sharing, Within};
+pub use sharing::{Beside, Division, Finish, Floor, Pair, Row, Sharing, Within};

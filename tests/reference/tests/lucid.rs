@@ -3,7 +3,9 @@
 use heeler_reference::{Case, Within, shared, shows};
 use heeler_sim::metrics::{Agreement, Summary};
 use heeler_sim::workload::Options;
+use heeler_sim::world::PairTable;
 use std::path::Path;
+use std::sync::Arc;
 
 fn case<'a>(recipe: &'a str, knobs: &'a [(&'a str, &'a str)], world: &'a str) -> Case<'a> {
     let trace = "lucid/philly2day_521_jobs.csv.gz";
@@ -62,7 +64,11 @@ fn lucid(data: &Path) -> (Summary, Agreement) {
     let cluster = concat!(env!("CARGO_MANIFEST_DIR"), "/clusters/lucid.toml");
     let knobs = &[("predict", "declared"), ("time", "80 s"), ("gpus", "4"), ("quiet", "0.0")];
     let case = Case { cluster, ..with_estimates(case("lucid", knobs, "lucid"), data) };
-    let simulation = case.run_with_pairs(data, Some("lucid/colocation_pairs.csv.gz"));
+    let simulation = case.run_in(data, |world, trace, cluster| {
+        let path = data.join("lucid/colocation_pairs.csv.gz");
+        let pairs = PairTable::read(&path, &trace.models, cluster, &|_, _, _| None);
+        world.sharing.table = Some(Arc::new(pairs.unwrap_or_else(|error| panic!("{error}"))));
+    });
     let reference = data.join("lucid/reference/philly2day_lucid.csv.gz");
     let agreement = Agreement::with(&simulation, &reference).unwrap_or_else(|e| panic!("{e}"));
     (Summary::of(&simulation), agreement)

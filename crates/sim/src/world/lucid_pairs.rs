@@ -41,7 +41,7 @@ pub(super) fn read(
         }
         Ok(())
     })?;
-    table.unless_empty(path)
+    table.of_use(path)
 }
 
 #[cfg(test)]
@@ -63,11 +63,15 @@ mod tests {
             models.number(name);
         }
         let cluster = crate::cluster::parse("v100=1,k80=1").expect("a cluster");
-        let table = PairTable::read(&path, &models, &cluster).expect("a table");
+        let table = PairTable::read(&path, &models, &cluster, &|_, _, _| None).expect("a table");
         std::fs::remove_file(path).expect("a file");
         let sharing = Sharing { table: Some(Arc::new(table)), ..Sharing::default() };
-        let sharer =
-            |model| Sharer { model: ModelId(model), share: Milli(500), asked: Milli(1000) };
+        let sharer = |model| Sharer {
+            model: ModelId(model),
+            share: Milli(500),
+            asked: Milli(1000),
+            gpus: 1,
+        };
         let beside = |other| std::iter::once(sharer(other));
         let pace = |job, other| sharing.pace(sharer(job), KindId(1), beside(other));
         assert_eq!((pace(0, 1), pace(1, 0)), (0.9, 0.7));

@@ -16,7 +16,7 @@ pub use failures::Failures;
 pub use measured::PaceTable;
 pub use pace::PaceModel;
 pub use profiles::{Curves, ModelSettings, Profile, Profiles, StepTime, Steps, TrainingSettings};
-pub use sharing::{Mechanism, PairTable, Sharer, Sharing};
+pub use sharing::{Alone, Mechanism, PairTable, Sharer, Sharing};
 
 use heeler_engine::Rules;
 use heeler_model::Span;
