@@ -8,6 +8,7 @@
 //! [`View::rng`]. Planning takes `&self` and leaves no trace.
 
 mod calendar;
+mod calibration;
 mod changing;
 mod checker;
 mod differ;
@@ -25,6 +26,7 @@ mod traits;
 mod view;
 
 pub use calendar::Calendar;
+pub use calibration::{Band, Calibration};
 pub use checker::{Fault, check};
 pub use differ::{Change, Gain, diff};
 pub use engine::{Engine, Report, Step};

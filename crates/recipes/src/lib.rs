@@ -8,6 +8,8 @@ mod grants;
 mod leases;
 mod plans;
 mod policy;
+mod predictors;
+mod profiled;
 mod quantity;
 mod registry;
 mod rounds;
@@ -26,6 +28,8 @@ pub use plans::{
     AheadCard, CloudPriceCard, GadgetCard, GenieCard, SmdCard, SpinCard, UrgentCard, UtilityCard,
 };
 pub use policy::{OrderCard, PlaceCard, PolicyCard};
+pub use predictors::PredictCard;
+pub use profiled::{ProfiledCard, SharingCard};
 pub use registry::{BuiltIn, all, find};
 pub use rounds::{RoundsCard, SharesCard};
 pub use serve::{BatchingCard, ServeCard};

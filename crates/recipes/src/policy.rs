@@ -3,11 +3,12 @@
 
 use crate::card::Made;
 use crate::gates::GateCard;
-use crate::quantity::{GpuTime, Length, Promote, period, sigma};
+use crate::predictors::PredictCard;
+use crate::quantity::{GpuTime, Length, Promote, period, up_to_one};
 use heeler_engine::{
-    Allocate, Cadence, Fit, Order, Parts, Pick, Pipeline, Place, Policy, Predict, Preempt, Resize,
+    Allocate, Cadence, Fit, Order, Parts, Pick, Pipeline, Place, Policy, Preempt, Resize,
 };
-use heeler_parts::{allocate, order, place, predict, resize};
+use heeler_parts::{allocate, order, place, resize};
 use order::{Served, Weigh};
 use place::Remainder;
 use serde::{Deserialize, Serialize};
@@ -110,22 +111,6 @@ pub enum OrderCard {
     },
 }
 
-/// Predictors.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum PredictCard {
-    /// The truth, which only a simulator knows.
-    Oracle,
-    /// What the owner declared.
-    Declared,
-    /// The truth times a log-normal error.
-    Noisy {
-        /// Standard deviation of the logarithm of the error.
-        #[serde(deserialize_with = "sigma")]
-        sigma: f64,
-    },
-}
-
 /// Allocations.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -171,6 +156,12 @@ pub enum PlaceCard {
     SkewAware,
     /// As best fit, with the remainder of large jobs on the emptiest node.
     BestFitRemainderEmptiest,
+    /// The fullest node with room; the fastest kind is left to jobs that run on nothing else.
+    SpareBest {
+        /// The part of the fastest GPUs that stays free of others.
+        #[serde(deserialize_with = "up_to_one")]
+        keep: f64,
+    },
 }
 
 /// What happens behind a job that does not fit.
@@ -215,20 +206,6 @@ pub enum CadenceCard {
     Event,
     /// At whole multiples of a time.
     Round(#[serde(deserialize_with = "period")] Length),
-}
-
-impl PredictCard {
-    pub(crate) fn build(&self) -> Box<dyn Predict> {
-        match *self {
-            PredictCard::Oracle => Box::new(predict::Oracle),
-            PredictCard::Declared => Box::new(predict::Declared),
-            PredictCard::Noisy { sigma } => Box::new(predict::Noisy { sigma }),
-        }
-    }
-
-    pub(crate) fn knows_the_truth(&self) -> bool {
-        !matches!(self, PredictCard::Declared)
-    }
 }
 
 impl OrderCard {
@@ -291,6 +268,7 @@ impl PlaceCard {
             }
             PlaceCard::Spread => Box::new(place::Spread),
             PlaceCard::SkewAware => Box::new(place::SkewAware),
+            PlaceCard::SpareBest { keep } => Box::new(place::SpareBest { keep }),
         }
     }
 }

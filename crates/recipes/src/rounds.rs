@@ -1,7 +1,7 @@
 //! Cards of recipes that share out time in rounds.
 
 use crate::card::Made;
-use crate::policy::PredictCard;
+use crate::predictors::PredictCard;
 use crate::quantity::{Length, one_or_more, part, period};
 use heeler_engine::Policy;
 use heeler_parts::shares::{

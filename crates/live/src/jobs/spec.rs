@@ -29,6 +29,9 @@ impl Live {
         spec.model = model;
         let declared = submission.expected_s.or(submission.time_limit_s);
         spec.declared = declared.map(Span::from_secs);
+        if !submission.name.is_empty() {
+            spec.extras_mut().name = Some(submission.name.as_str().into());
+        }
         if let Some(deadline) = submission.deadline {
             let at = self.time(deadline);
             spec.extras_mut().deadlines = vec![Deadline { at, value: 1 }];

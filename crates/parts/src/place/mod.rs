@@ -6,12 +6,14 @@ mod anywhere;
 mod fit;
 mod local_search;
 mod skew;
+mod spare_best;
 mod spread;
 
 pub use anywhere::Anywhere;
 pub use fit::{Fit, Remainder};
 pub use local_search::LocalSearch;
 pub use skew::SkewAware;
+pub use spare_best::SpareBest;
 pub use spread::Spread;
 
 use heeler_engine::{Draft, Grip, Pick, Want};

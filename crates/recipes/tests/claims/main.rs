@@ -1,6 +1,7 @@
 //! The claims of the cards: each `[[claim]]` of a recipe names a test here that shows it. Worked
 //! examples say in a comment how their numbers come about.
 
+mod ali_mlaas;
 mod allox;
 mod asha;
 mod astraea;
@@ -22,9 +23,12 @@ mod genie;
 mod gittins;
 mod hived;
 mod las;
+mod lucid;
 mod oasis;
 mod pop;
+mod predictors;
 mod priority;
+mod qssf;
 mod rounds;
 mod scene;
 mod shockwave;

@@ -92,6 +92,18 @@ impl Row {
         self
     }
 
+    /// Its owner calls it so.
+    pub(crate) fn named(mut self, name: &str) -> Row {
+        self.job.spec.extras_mut().name = Some(name.into());
+        self
+    }
+
+    /// It keeps its GPUs busy for so many thousandths of the time.
+    pub(crate) fn busy(mut self, milli: u32) -> Row {
+        self.job.spec.extras_mut().busy_milli = Some(milli);
+        self
+    }
+
     /// It needs so many CPU cores and so much memory, MB, beside each GPU.
     pub(crate) fn beside(mut self, cpus: u32, memory_mb: u32) -> Row {
         self.job.spec.demand.cpu_milli = cpus * 1000;

@@ -22,6 +22,7 @@ use crate::entitled::{TenantShare, gini};
 use crate::loans::Loan;
 use crate::record::{Outcome, Record};
 use crate::simulation::Simulation;
+use heeler_engine::Calibration;
 use heeler_model::{Cluster, Span, TenantId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -132,6 +133,9 @@ pub struct Summary {
     pub tenants: Vec<Group>,
     /// By size.
     pub sizes: Vec<Group>,
+    /// How well predictors did, if the recipe has any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub predictions: Vec<Calibration>,
     /// By study, if there are any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub studies: Vec<StudySummary>,
@@ -186,6 +190,7 @@ impl Summary {
             deadlines: deadlines(jobs),
             tenants: by_tenant(jobs, cluster),
             sizes: by_size(jobs, cluster),
+            predictions: predictions(simulation),
             services: services::of(simulation),
             inequality: (ratios.len() > 1).then(|| gini(&ratios)),
             shares,
@@ -193,6 +198,12 @@ impl Summary {
             studies: study::of(simulation),
         }
     }
+}
+
+/// Predictors of which anything was seen.
+fn predictions(simulation: &Simulation) -> Vec<Calibration> {
+    let all = simulation.engine().calibrations().into_iter();
+    all.filter(|known| known.seen + known.unknown > 0).collect()
 }
 
 fn counts(records: &[&Record]) -> Counts {

@@ -129,9 +129,7 @@ pub(super) fn fields(
         let names = spec.after().iter().map(|before| Value::Text(id(before.index())));
         fields.push(("after", Value::List(names.collect())));
     }
-    if let Some(cost) = job.start_cost {
-        fields.push(("start_s", seconds(cost.micros())));
-    }
+    fields.extend(job.start_cost.map(|cost| ("start_s", seconds(cost.micros()))));
     if let Some(batch) = spec.batch() {
         fields.push(("batch", number(&batch.asked)));
         fields.extend(batch.adapts.then(|| ("adapts", number(&1))));
@@ -150,6 +148,9 @@ pub(super) fn fields(
             fields.push(("epoch_s", Value::List(epoch_s.iter().map(number).collect())));
         }
     }
+    fields.extend(spec.name().map(|name| ("name", Value::Text(name.to_string()))));
+    let busy = spec.busy_milli();
+    fields.extend(busy.map(|milli| ("busy", Value::Number(decimal(milli.into(), 3)))));
     check(&fields, index, ids)?;
     Ok(fields)
 }

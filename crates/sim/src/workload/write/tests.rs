@@ -7,13 +7,13 @@ use heeler_model::{Demand, JobSpec, Time};
 
 const ALL: &str = "\
 id,submit_s,gpus,duration_s,steps,rates,tenant,model,priority,min_gpus,max_gpus,step,share,kinds,\
-gpu_memory_mb,cpus,memory_mb,reach,skewed,declared_s,deadline_s,after,start_s
+gpu_memory_mb,cpus,memory_mb,reach,skewed,declared_s,deadline_s,after,start_s,name,busy
 a,0,4,100.000001,,,lab/ann,\"bert, large\",-3,2,16,powers-of-two,0.5,v100|k80,8000,2.5,4096,rack,1,\
-250,150:9|200,,7.5
-#b,5,8,,1e6,v100=20.25|k80=0,,,,,32,multiples-of-8,0.125,,,,,node,,none,300,a|c,
-c,2,1,33,1000,,other,bert,,,,,,,,,,,,,,,
-d,3,1,,1000,v100=3|k80=7,,,,,,,,k80,,,,,,9.25,,,
-,6,0,12,,,,,,,,,,,,0.5,64,,,,,,
+250,150:9|200,,7.5,\"fine, tuned\",0.125
+#b,5,8,,1e6,v100=20.25|k80=0,,,,,32,multiples-of-8,0.125,,,,,node,,none,300,a|c,,,
+c,2,1,33,1000,,other,bert,,,,,,,,,,,,,,,,,0
+d,3,1,,1000,v100=3|k80=7,,,,,,,,k80,,,,,,9.25,,,,,
+,6,0,12,,,,,,,,,,,,0.5,64,,,,,,,,
 ";
 
 fn cluster() -> Cluster {
