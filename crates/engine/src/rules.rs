@@ -41,6 +41,9 @@ pub enum RoundClock {
     Recipe,
     /// The world ends a round when the work handed out for it is done.
     World,
+    /// As long as the recipe says, and at whole multiples of that even after nobody was there: who
+    /// comes to an empty cluster waits for the end of a round, too.
+    Multiples,
 }
 
 /// Who gets GPUs that come free between two looks at all jobs, where a recipe has such.
@@ -52,6 +55,18 @@ pub enum Idle {
     BestFirst,
     /// Who stands last, as Chronus' published program has it: it sorts the other way there.
     WorstFirst,
+}
+
+/// When it is settled which GPUs a job gets that starts while others stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Starts {
+    /// As soon as there is room for it.
+    #[default]
+    AsFound,
+    /// Once it is known who runs and who stops, for all who start one after the other, as a program
+    /// has it that counts GPUs first.
+    Together,
 }
 
 /// The switches together.
@@ -68,6 +83,8 @@ pub struct Rules {
     pub rounds: RoundClock,
     /// Who gets GPUs that come free between two looks at all jobs.
     pub idle: Idle,
+    /// When it is settled which GPUs a job gets that starts while others stop.
+    pub starts: Starts,
 }
 
 impl Default for Rules {
@@ -78,6 +95,7 @@ impl Default for Rules {
             crossing: Crossing::default(),
             rounds: RoundClock::default(),
             idle: Idle::default(),
+            starts: Starts::default(),
         }
     }
 }

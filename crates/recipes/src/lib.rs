@@ -6,6 +6,7 @@ mod error;
 mod gates;
 mod grants;
 mod leases;
+mod places;
 mod plans;
 mod policy;
 mod quantity;
@@ -22,10 +23,11 @@ pub use error::CardError;
 pub use gates::{AshaCard, GateCard};
 pub use grants::{GrantsCard, RuleCard};
 pub use leases::{AdmitCard, LeasesCard};
+pub use places::PlaceCard;
 pub use plans::{
     AheadCard, CloudPriceCard, GadgetCard, GenieCard, SmdCard, SpinCard, UrgentCard, UtilityCard,
 };
-pub use policy::{OrderCard, PlaceCard, PolicyCard};
+pub use policy::{OrderCard, PolicyCard};
 pub use registry::{BuiltIn, all, find};
 pub use rounds::{RoundsCard, SharesCard};
 pub use serve::{BatchingCard, ServeCard};

@@ -62,6 +62,15 @@ pub fn all() -> &'static [BuiltIn] {
         "gandiva",
         "hived",
         "sia",
+        "optimus",
+        "slaq",
+        "jpas",
+        "philly",
+        "delay",
+        "ffdl",
+        "e-las",
+        "graphene",
+        "andreas",
         "shockwave",
     ];
     CARDS

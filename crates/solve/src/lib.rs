@@ -4,15 +4,19 @@
 mod assignment;
 pub mod auction;
 pub mod choose;
+mod falling;
 pub mod goodput;
 mod groups;
 mod linear;
+mod nonnegative;
 mod sharing;
 pub mod sizes;
 pub mod trade;
 pub mod window;
 
 pub use assignment::cheapest_assignment;
+pub use falling::{Fall, Falling, LOSSES_MIN, fit_falling};
 pub use groups::{group_of, in_groups};
 pub use linear::{Answer, Linear, Status};
+pub use nonnegative::fit_nonnegative;
 pub use sharing::{Division, Finish, Floor, Row, Sharing, Within};

@@ -112,7 +112,7 @@ impl RoundTarget {
         let Some((kind, since)) = on else { return };
         let (kind, span) = (*kind, view.now().since(*since));
         *since = view.now();
-        if view.rules().rounds == RoundClock::Recipe {
+        if view.rules().rounds != RoundClock::World {
             self.book(id, kind, span.secs_f64());
         }
     }
@@ -292,7 +292,7 @@ impl Policy for RoundTarget {
                 }
             }
             Note::Deciding => {
-                if view.rules().rounds == RoundClock::Recipe {
+                if view.rules().rounds != RoundClock::World {
                     self.books.clock_s = view.now().secs_f64();
                     let kinds = view.fleet().cluster().kinds.len() as u8;
                     self.books.offer = (0..kinds).map(KindId).collect();
@@ -318,12 +318,14 @@ impl Policy for RoundTarget {
     fn is_due(&self, view: &View) -> bool {
         match view.rules().rounds {
             RoundClock::World => self.books.round_over,
-            RoundClock::Recipe => !view.jobs().is_empty() && view.now() >= self.books.next_round,
+            RoundClock::Recipe | RoundClock::Multiples => {
+                !view.jobs().is_empty() && view.now() >= self.books.next_round
+            }
         }
     }
 
     fn wake(&self, view: &View) -> Option<Time> {
-        let recipe = view.rules().rounds == RoundClock::Recipe;
+        let recipe = view.rules().rounds != RoundClock::World;
         (recipe && !view.jobs().is_empty()).then_some(self.books.next_round)
     }
 

@@ -332,12 +332,14 @@ impl Policy for Windows {
     fn is_due(&self, view: &View) -> bool {
         match view.rules().rounds {
             RoundClock::World => self.books.round_over,
-            RoundClock::Recipe => !view.jobs().is_empty() && view.now() >= self.books.next_round,
+            RoundClock::Recipe | RoundClock::Multiples => {
+                !view.jobs().is_empty() && view.now() >= self.books.next_round
+            }
         }
     }
 
     fn wake(&self, view: &View) -> Option<Time> {
-        let recipe = view.rules().rounds == RoundClock::Recipe;
+        let recipe = view.rules().rounds != RoundClock::World;
         (recipe && !view.jobs().is_empty()).then_some(self.books.next_round)
     }
 

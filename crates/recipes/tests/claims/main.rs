@@ -2,6 +2,7 @@
 //! examples say in a comment how their numbers come about.
 
 mod allox;
+mod andreas;
 mod asha;
 mod astraea;
 mod backfill;
@@ -11,6 +12,7 @@ mod chronus;
 mod clipper;
 mod cloud_price;
 mod dorm;
+mod e_las;
 mod elastic;
 mod fifo;
 mod filling;
@@ -20,9 +22,12 @@ mod gandiva_fair;
 mod gavel;
 mod genie;
 mod gittins;
+mod graphene;
 mod hived;
 mod las;
 mod oasis;
+mod optimus;
+mod philly;
 mod pop;
 mod priority;
 mod rounds;
@@ -30,6 +35,7 @@ mod scene;
 mod shockwave;
 mod shortest;
 mod sia;
+mod slaq;
 mod smd;
 mod spin;
 mod themis;
