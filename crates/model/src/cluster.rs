@@ -1,6 +1,7 @@
 //! The cluster as its owner describes it: kinds of GPU, nodes, racks and tenants.
 
 use crate::ids::{KindId, NodeId, RackId, TenantId};
+use crate::pairs::Pairs;
 use crate::placement::{Placement, Slice, Slots};
 use crate::quantity::Milli;
 use crate::time::Time;
@@ -129,6 +130,9 @@ pub struct Cluster {
     pub racks: Vec<String>,
     /// Tenants, by `TenantId`. The first is who jobs without a tenant belong to.
     pub tenants: Vec<Tenant>,
+    /// What was measured of two jobs on the same GPUs.
+    #[serde(default, skip_serializing_if = "Pairs::is_empty")]
+    pub pairs: Pairs,
 }
 
 impl Cluster {
@@ -139,6 +143,7 @@ impl Cluster {
             nodes: Vec::new(),
             racks: vec!["rack0".into()],
             tenants: vec![Tenant::named("default")],
+            pairs: Pairs::default(),
         };
         let kind = cluster.kind_named("gpu");
         for _ in 0..nodes {

@@ -13,6 +13,7 @@ pub mod place;
 pub mod plans;
 pub mod predict;
 pub mod resize;
+mod round_turn;
 pub mod serve;
 pub mod shares;
 pub mod slices;

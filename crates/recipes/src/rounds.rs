@@ -65,6 +65,11 @@ pub enum SharesCard {
     BestKindFirst,
     /// First come, first served, on the kind with the most room, whatever jobs make of it.
     AnyKindFirst,
+    /// First come, first served, on the best kind with room, or else beside another.
+    Packed {
+        /// Two share GPUs if they keep more than this together, of one each.
+        above: f64,
+    },
     /// Best by an objective.
     Best {
         /// What is best.
@@ -75,6 +80,9 @@ pub enum SharesCard {
         /// What an hour of a GPU costs, by the name of its kind; one, where nothing is said.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "prices")]
         prices: BTreeMap<String, f64>,
+        /// Whether two jobs may share GPUs.
+        #[serde(default)]
+        pairs: bool,
     },
     /// Each job on one kind until it is done, matched so that they are done early on average.
     Matching {
@@ -94,7 +102,8 @@ impl Made for RoundsCard {
             SharesCard::Equal
             | SharesCard::EqualTime
             | SharesCard::BestKindFirst
-            | SharesCard::AnyKindFirst => false,
+            | SharesCard::AnyKindFirst
+            | SharesCard::Packed { .. } => false,
         };
         looks_ahead && self.predict.knows_the_truth()
     }
@@ -105,9 +114,12 @@ impl Made for RoundsCard {
             SharesCard::EqualTime => Box::new(EqualShares::OfTime),
             SharesCard::BestKindFirst => Box::new(BestKindFirst::new(Kinds::Aware)),
             SharesCard::AnyKindFirst => Box::new(BestKindFirst::new(Kinds::Agnostic)),
-            SharesCard::Best { objective, kinds, prices } => {
+            SharesCard::Packed { above } => {
+                Box::new(BestKindFirst::new(Kinds::Aware).packing(Some(*above)))
+            }
+            SharesCard::Best { objective, kinds, prices, pairs } => {
                 let best = Optimal::new(*objective, *kinds, self.predict.build());
-                Box::new(best.priced(prices.clone()))
+                Box::new(best.priced(prices.clone()).in_pairs(*pairs))
             }
             SharesCard::Matching { alpha } => Box::new(Matching::new(*alpha, self.predict.build())),
         };

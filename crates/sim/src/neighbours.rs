@@ -93,12 +93,18 @@ impl Simulation {
         let kind = first.map(|slice| self.cluster.nodes[slice.node.index()].kind);
         let speed = kind.map_or(1.0, |kind| self.phase_speed(job, kind));
         let pace = self.world.pace.pace(spec, on, &self.cluster) * speed;
+        pace * self.pace_beside(job, on)
+    }
+
+    /// The part of its pace alone that a job has beside others on the same GPUs.
+    pub(crate) fn pace_beside(&self, job: JobId, on: &Assignment) -> f64 {
         if on.share.is_whole() || on.gpus() == 0 {
-            return pace;
+            return 1.0;
         }
         let sharer = |job: JobId, on: &Assignment| {
             let spec = &self.engine.state().job(job).spec;
-            Sharer { model: spec.model, share: on.share, asked: spec.demand.share }
+            let (share, asked, gpus) = (on.share, spec.demand.share, on.gpus());
+            Sharer { model: spec.model, share, asked, gpus }
         };
         let parts = gpus(on).map(|gpu| {
             let kind = self.cluster.nodes[gpu.0.index()].kind;
@@ -106,7 +112,15 @@ impl Simulation {
             let others = others.map(|other| sharer(other, &self.neighbours.jobs[&other]));
             self.world.sharing.pace(sharer(job, on), kind, others)
         });
-        pace * parts.fold(f64::INFINITY, f64::min)
+        parts.fold(f64::INFINITY, f64::min)
+    }
+
+    /// Whom a job shares GPUs with.
+    pub(crate) fn beside(&self, job: JobId, on: &Assignment) -> BTreeSet<JobId> {
+        match on.share.is_whole() {
+            true => BTreeSet::new(),
+            false => self.neighbours.all_beside(job, on),
+        }
     }
 
     /// Look at a running job's pace again.

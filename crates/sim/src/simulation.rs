@@ -134,6 +134,13 @@ impl Simulation {
         arrivals: Box<dyn Arrivals>,
         seed: u64,
     ) -> Simulation {
+        let cluster = match &world.sharing.table {
+            None => cluster,
+            Some(table) => {
+                let pairs = table.known(world.sharing.mechanism);
+                Arc::new(Cluster { pairs, ..(*cluster).clone() })
+            }
+        };
         let engine = Engine::new(cluster.clone(), card.build(), world.rules, seed);
         Simulation::new(engine, world, cluster, arrivals, seed)
     }

@@ -19,4 +19,4 @@ pub use falling::{Fall, Falling, LOSSES_MIN, fit_falling};
 pub use groups::{group_of, in_groups};
 pub use linear::{Answer, Linear, Status};
 pub use nonnegative::fit_nonnegative;
-pub use sharing::{Division, Finish, Floor, Row, Sharing, Within};
+pub use sharing::{Beside, Division, Finish, Floor, Pair, Row, Sharing, Within};

@@ -10,8 +10,8 @@ use heeler_model::Cluster;
 use heeler_recipes::Card;
 use heeler_sim::Simulation;
 use heeler_sim::metrics::Agreement;
-use heeler_sim::workload::{Options, read};
-use heeler_sim::world::{Profiles, WorldCard};
+use heeler_sim::workload::{Options, Trace, read};
+use heeler_sim::world::{Profiles, World, WorldCard};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,6 +54,15 @@ pub struct Case<'a> {
 impl Case<'_> {
     /// Run it to the end.
     pub fn run(&self, data: &Path) -> Simulation {
+        self.run_in(data, |_, _, _| {})
+    }
+
+    /// Run it to the end in a world that is changed with a look at the jobs and the cluster.
+    pub fn run_in(
+        &self,
+        data: &Path,
+        change: impl FnOnce(&mut World, &Trace, &Cluster),
+    ) -> Simulation {
         let mut cluster: Cluster =
             heeler_sim::cluster::read(self.cluster).expect("the cluster can be read");
         let path = data.join(self.trace);
@@ -70,6 +79,7 @@ impl Case<'_> {
             let profiles = Profiles::read(folder, settings, &trace.models, &cluster);
             world.profiles = Some(Arc::new(profiles.unwrap_or_else(|error| panic!("{error}"))));
         }
+        change(&mut world, &trace, &cluster);
         let arrivals = Box::new(trace.workload);
         let mut simulation = Simulation::of_recipe(&card, world, Arc::new(cluster), arrivals, 0);
         simulation.run();

@@ -8,13 +8,14 @@ use super::{Choice, positive};
 use crate::mistake::Mistake;
 use anyhow::Result;
 use clap::Args;
-use heeler_model::{Cluster, NodeId, Time};
+use heeler_model::{Cluster, KindId, ModelId, NodeId, Time};
 use heeler_sim::Simulation;
 use heeler_sim::services::ServiceSpec;
 use heeler_sim::workload::{
     Arrivals, Cut, Generator, Shape, Trace, TraceJob, cut, describe, find_beside,
 };
 use heeler_sim::world::{PaceTable, PairTable, Profiles, World, WorldCard};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -199,7 +200,11 @@ impl Setting {
             world.pace.table = Some(Arc::new(PaceTable::read(path, &models, &cluster)?));
         }
         if let Some(path) = self.arguments.pairs.as_ref().or(self.world.sharing.pairs.as_ref()) {
-            world.sharing.table = Some(Arc::new(PairTable::read(path, &models, &cluster)?));
+            let rates = self.rates_alone();
+            let alone = |model, kind: KindId, gpus| {
+                rates.get(&(model, gpus)).and_then(|rates| rates.get(kind.index())).copied()
+            };
+            world.sharing.table = Some(Arc::new(PairTable::read(path, &models, &cluster, &alone)?));
         }
         if let (Some(settings), Some(folder)) = (&self.world.training, self.profiles()) {
             let profiles = Profiles::read(&folder, settings, &models, &cluster)?;
@@ -207,6 +212,19 @@ impl Setting {
         }
         let services = self.services.clone();
         Ok(Scene { cluster: Arc::new(cluster), world, arrivals, services, lost, seed })
+    }
+
+    /// What jobs of a trace do alone on each kind of GPU, by model and number of GPUs.
+    fn rates_alone(&self) -> BTreeMap<(ModelId, u32), Vec<f64>> {
+        let jobs = match &self.source {
+            Source::Trace(trace) | Source::History(_, trace, _) => trace.jobs(),
+            Source::Shape(_) => &[],
+        };
+        let measured = jobs.iter().filter(|job| !job.spec.rates().is_empty());
+        let of = |job: &heeler_sim::workload::TraceJob| {
+            ((job.spec.model, job.spec.demand.asked()), job.spec.rates().to_vec())
+        };
+        measured.map(of).collect()
     }
 
     /// The folder of profiles: the one given, or the one near the trace that its reader takes.

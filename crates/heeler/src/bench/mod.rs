@@ -10,6 +10,7 @@ mod live;
 mod memory;
 mod million;
 mod overload;
+mod pairs;
 mod placements;
 mod report;
 mod serve;
@@ -70,6 +71,8 @@ enum Measure {
     Choose,
     /// Fair shares of three kinds for a thousand jobs, against one linear programme.
     Shares,
+    /// Shares where two may be on one GPU, against one linear programme over all pairs of fewer.
+    Pairs,
     /// A decision of `sia` on 1,024 GPUs.
     Sia,
     /// The live control plane: handing in, starting, a deep queue of small jobs, asking why.
@@ -90,6 +93,7 @@ impl Measure {
             Measure::Serve => serve::measure(scope),
             Measure::Choose => choose::measure(scope),
             Measure::Shares => shares::measure(scope),
+            Measure::Pairs => pairs::measure(scope),
             Measure::Sia => sia::measure(scope),
             Measure::Live => live::measure(scope),
             Measure::Asking => asking::measure(scope),

@@ -3,7 +3,7 @@
 //! there, so waiting jobs are matched with (GPU, k) at the least sum of k times that. Who comes
 //! first on a GPU starts; the rest is matched anew next time (AlloX, Le et al., EuroSys 2020).
 
-use super::{Shares, gpus, left, rate};
+use super::{Due, Shares, gpus, left, rate};
 use heeler_engine::{Job, Predict, View};
 use heeler_model::{JobId, KindId, TenantId};
 use heeler_solve::cheapest_assignment;
@@ -110,7 +110,7 @@ fn spots(jobs: usize, free: &[f64]) -> Vec<Spot> {
 }
 
 impl Shares for Matching {
-    fn shares(&self, jobs: &[&Job], places: &[f64], _view: &View) -> Vec<Vec<f64>> {
+    fn shares(&self, jobs: &[&Job], places: &[f64], _view: &View) -> Due {
         let row = |job: &&Job| {
             let mut row = vec![0.0; places.len()];
             if let Some(kind) = self.matched.get(&job.id) {
@@ -118,7 +118,7 @@ impl Shares for Matching {
             }
             row
         };
-        jobs.iter().map(row).collect()
+        jobs.iter().map(row).collect::<Vec<_>>().into()
     }
 
     fn settle(&mut self, jobs: &[&Job], places: &[f64], view: &View) {

@@ -1,8 +1,9 @@
 //! Shares that are best by some objective, as linear programmes over the rates that jobs have on
 //! each kind of GPU: Gavel (Narayanan et al., OSDI 2020, §4).
 
+use super::beside::beside;
 use super::isolated::{Isolated, isolated_rate};
-use super::{Shares, gpus, left, rate};
+use super::{Due, Shares, gpus, left, rate};
 use heeler_engine::{Job, Predict, View};
 use heeler_model::{KindId, TenantId};
 use heeler_solve::{Division, Finish, Floor, Row, Sharing, Within};
@@ -56,8 +57,26 @@ pub struct Optimal {
     predict: Box<dyn Predict>,
     /// What an hour of a GPU costs, by the name of its kind; one, where nothing is said.
     prices: BTreeMap<String, f64>,
+    /// Whether two jobs may share GPUs.
+    pairs: bool,
     /// What finish times are compared with.
     isolated: Isolated,
+}
+
+impl Objective {
+    /// Whether two jobs on the same GPUs can be weighed by it.
+    pub fn weighs_pairs(self) -> bool {
+        match self {
+            Objective::MaxMin
+            | Objective::Makespan
+            | Objective::Throughput
+            | Objective::Steps
+            | Objective::FinishTime => true,
+            Objective::Cost | Objective::Nash | Objective::TenantsFair | Objective::TenantsFifo => {
+                false
+            }
+        }
+    }
 }
 
 impl Optimal {
@@ -65,7 +84,12 @@ impl Optimal {
     /// work jobs are, where that matters.
     pub fn new(objective: Objective, kinds: Kinds, predict: Box<dyn Predict>) -> Optimal {
         let (prices, isolated) = (BTreeMap::new(), Isolated::default());
-        Optimal { objective, kinds, predict, prices, isolated }
+        Optimal { objective, kinds, predict, prices, pairs: false, isolated }
+    }
+
+    /// Two jobs may share GPUs, where it was measured what comes of it.
+    pub fn in_pairs(self, pairs: bool) -> Optimal {
+        Optimal { pairs, ..self }
     }
 
     /// At these prices of an hour of a GPU, by the name of its kind.
@@ -156,13 +180,26 @@ impl Optimal {
         }
     }
 
+    /// The same, two jobs on the same GPUs where that is better.
+    fn divide_in_pairs(&self, sharing: &Sharing, jobs: &[&Job], view: &View) -> Division {
+        let beside = beside(jobs, sharing.places.len(), view);
+        match self.objective {
+            Objective::Throughput | Objective::Steps => sharing.max_sum_in_pairs(&beside),
+            Objective::FinishTime => {
+                let finishes = jobs.iter().map(|job| self.finish(job, view));
+                sharing.min_max_finish_in_pairs(&finishes.collect::<Vec<_>>(), &beside)
+            }
+            _ => sharing.max_min_in_pairs(&beside),
+        }
+    }
+
     fn left(&self, job: &Job, view: &View) -> f64 {
         left(job, self.predict.as_ref(), view)
     }
 }
 
 impl Shares for Optimal {
-    fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Vec<Vec<f64>> {
+    fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Due {
         let rows: Vec<Row> = jobs.iter().map(|job| self.row(job, places, view)).collect();
         // Whoever can run nowhere now would hold everybody down to nothing.
         let runs = |row: &Row| row.worth.iter().zip(places).any(|(w, p)| *w > 0.0 && *p > 0.0);
@@ -170,21 +207,32 @@ impl Shares for Optimal {
         let sharers = rows.iter().zip(&able).filter(|(_, able)| **able);
         let places = places.to_vec();
         let sharing = Sharing { places, rows: sharers.map(|(row, _)| row.clone()).collect() };
-        if sharing.rows.is_empty() {
-            return vec![vec![0.0; sharing.places.len()]; jobs.len()];
-        }
-        let sharers = jobs.iter().zip(&able).filter(|(_, able)| **able).map(|(job, _)| *job);
-        let division = self.divide(&sharing, &sharers.collect::<Vec<_>>(), view);
-        let mut parts = division.parts;
-        if self.objective == Objective::Makespan {
-            fill_up(&mut parts, &sharing);
-        }
-        let mut parts = parts.into_iter();
         let nothing = vec![0.0; sharing.places.len()];
-        able.iter()
-            .map(|able| if *able { parts.next() } else { None })
-            .map(|parts| parts.unwrap_or_else(|| nothing.clone()))
-            .collect()
+        if sharing.rows.is_empty() {
+            return vec![nothing; jobs.len()].into();
+        }
+        let numbers: Vec<usize> = (0..jobs.len()).filter(|number| able[*number]).collect();
+        let sharers: Vec<&Job> = numbers.iter().map(|number| jobs[*number]).collect();
+        let mut division = match self.packs() {
+            true => self.divide_in_pairs(&sharing, &sharers, view),
+            false => self.divide(&sharing, &sharers, view),
+        };
+        if self.objective == Objective::Makespan {
+            fill_up(&mut division, &sharing);
+        }
+        let mut alone = vec![nothing; jobs.len()];
+        for (number, parts) in numbers.iter().zip(division.parts) {
+            alone[*number] = parts;
+        }
+        let mut pairs = division.pairs;
+        for pair in &mut pairs {
+            pair.rows = (numbers[pair.rows.0], numbers[pair.rows.1]);
+        }
+        Due { alone, pairs }
+    }
+
+    fn packs(&self) -> bool {
+        self.pairs && self.objective.weighs_pairs()
     }
 
     fn settle(&mut self, jobs: &[&Job], places: &[f64], view: &View) {
@@ -217,6 +265,7 @@ impl Shares for Optimal {
             kinds: self.kinds,
             predict,
             prices,
+            pairs: self.pairs,
             isolated,
         })
     }
@@ -246,20 +295,31 @@ fn by_tenants(sharing: &Sharing, jobs: &[&Job], within: Within, view: &View) -> 
 
 /// What is left when all are done in time is shared out, too: on each kind, everybody has the same
 /// part of what it lacks to all the time.
-fn fill_up(parts: &mut [Vec<f64>], sharing: &Sharing) {
+fn fill_up(division: &mut Division, sharing: &Sharing) {
+    let Division { parts, pairs, .. } = division;
+    let mut beside = vec![0.0; parts.len()];
+    for pair in pairs.iter() {
+        let time: f64 = pair.parts.iter().sum();
+        beside[pair.rows.0] += time;
+        beside[pair.rows.1] += time;
+    }
     for (kind, places) in sharing.places.iter().enumerate() {
-        let used: f64 =
-            parts.iter().zip(&sharing.rows).map(|(part, row)| part[kind] * row.size).sum();
-        let lacks = |part: &[f64]| (1.0 - part.iter().sum::<f64>()).max(0.0);
+        let alone = parts.iter().zip(&sharing.rows).map(|(part, row)| part[kind] * row.size);
+        let two = pairs.iter().map(|pair| pair.parts[kind] * sharing.rows[pair.rows.0].size);
+        let used: f64 = alone.chain(two).sum();
+        let lacks =
+            |index: usize, part: &[f64]| (1.0 - beside[index] - part.iter().sum::<f64>()).max(0.0);
         let runs = |row: &Row| row.worth[kind] > 0.0;
-        let rows = parts.iter().zip(&sharing.rows).filter(|(_, row)| runs(row));
-        let wanted: f64 = rows.map(|(part, row)| lacks(part) * row.size).sum();
+        let rows = parts.iter().zip(&sharing.rows).enumerate().filter(|(_, (_, row))| runs(row));
+        let wanted: f64 = rows.map(|(index, (part, row))| lacks(index, part) * row.size).sum();
         if wanted <= 0.0 {
             continue;
         }
         let rate = ((places - used) / wanted).clamp(0.0, 1.0);
-        for (part, _) in parts.iter_mut().zip(&sharing.rows).filter(|(_, row)| runs(row)) {
-            part[kind] += rate * lacks(part);
+        for (index, (part, row)) in parts.iter_mut().zip(&sharing.rows).enumerate() {
+            if runs(row) {
+                part[kind] += rate * lacks(index, part);
+            }
         }
     }
 }

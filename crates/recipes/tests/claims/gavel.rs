@@ -1,6 +1,6 @@
 //! Gavel's shares: best by an objective, realised in rounds.
 
-use super::scene::{Row, Scene, job};
+use super::scene::{Row, Scene, job, measured};
 use heeler_sim::workload::{GeneratorOptions, Shape};
 
 const AGNOSTIC: (&str, &str) = ("kinds", "agnostic");
@@ -159,4 +159,58 @@ fn gavel_by_cost_pays_for_speed_only_where_a_deadline_asks_for_it() {
     let in_time = run(row().due(&[(4500, 1)]));
     assert!((3600.0..=4500.0).contains(&in_time), "{in_time}");
     assert_eq!(run(row().due(&[(3000, 1)])), 7200.0, "it cannot be kept");
+}
+
+const PAIRS: (&str, &str) = ("pairs", "true");
+const PACKED: (&str, &str) = ("shares", "{ packed = { above = 1.5 } }");
+
+/// Jobs of an hour on one GPU each, all at once.
+fn hours(jobs: usize) -> Vec<Row> {
+    (0..jobs).map(|index| job(&index.to_string(), 0, 1, 3600)).collect()
+}
+
+/// When jobs end, in hours.
+fn ends_h(scene: &Scene, recipe: &str, knobs: &[(&str, &str)]) -> Vec<f64> {
+    let ends = scene.run(recipe, knobs).ends();
+    ends.iter().map(|end| end.expect("an end").secs_f64() / 3600.0).collect()
+}
+
+/// Two jobs of one model keep 0.8 side by side, of another 0.4.
+#[test]
+fn gavel_shares_gpus_where_that_is_faster() {
+    let paces = [(1, 1, 0.8), (2, 2, 0.4)];
+    let scene = |model| measured(Scene::new("1x1", hours(2)), &[model, model], &paces);
+    for objective in ["max-min", "makespan", "finish-time", "throughput"] {
+        let objective = ("objective", objective);
+        let ends = ends_h(&scene(1), "gavel", &[PAIRS, objective]);
+        assert!(ends.iter().all(|end| (end - 1.25).abs() < 0.01), "{objective:?} {ends:?}");
+    }
+    let turns = ends_h(&scene(1), "gavel", &[]);
+    assert!(turns.iter().any(|end| *end > 1.99), "{turns:?}");
+    assert_eq!(ends_h(&scene(2), "gavel", &[PAIRS]), ends_h(&scene(2), "gavel", &[]));
+    // In one group it is the same.
+    let grouped = ends_h(&scene(1), "pop", &[PAIRS, ("parts", "1")]);
+    assert!(grouped.iter().all(|end| (end - 1.25).abs() < 0.01), "{grouped:?}");
+}
+
+#[test]
+fn gavel_shares_no_gpus_without_need() {
+    let room = measured(Scene::new("1x2", hours(2)), &[1, 1], &[(1, 1, 0.9)]);
+    let ends = ends_h(&room, "gavel", &[PAIRS]);
+    assert!(ends.iter().all(|end| (end - 1.0).abs() < 0.01), "{ends:?}");
+    let unknown = Scene::new("v100=4,k80=4", mixed());
+    assert_eq!(unknown.run("gavel", &[PAIRS]).ends(), unknown.run("gavel", &[]).ends());
+}
+
+/// The second model does better beside the third than beside the first, and nobody beside itself.
+#[test]
+fn gavel_fifo_packs_whoever_finds_no_room() {
+    let paces = [(1, 2, 0.8), (2, 1, 0.8), (3, 2, 0.9), (2, 3, 0.9), (3, 3, 0.4)];
+    let scene = measured(Scene::new("1x2", hours(4)), &[1, 3, 2, 3], &paces);
+    let ends = ends_h(&scene, "gavel-fifo", &[PACKED]);
+    assert!((ends[0] - 1.0).abs() < 0.01, "it has a GPU to itself: {ends:?}");
+    for end in &ends[1..3] {
+        assert!((end - 1.0 / 0.9).abs() < 0.12, "two together: {ends:?}");
+    }
+    assert!(ends[3] > 1.9, "it fits beside nobody: {ends:?}");
 }

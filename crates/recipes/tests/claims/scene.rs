@@ -2,14 +2,15 @@
 //! who ran where and when.
 
 use heeler_model::{
-    Assignment, Cluster, Deadline, Demand, JobId, JobSpec, Sizes, Span, StudyId, Time, Truth,
+    Assignment, Cluster, Deadline, Demand, JobId, JobSpec, KindId, ModelId, Sizes, Span, StudyId,
+    Time, Truth,
 };
 use heeler_recipes::{Card, find};
 use heeler_sim::cluster;
 use heeler_sim::workload::{
     Arrivals, Curve, Generator, GeneratorOptions, TraceJob, Trial, Workload,
 };
-use heeler_sim::world::World;
+use heeler_sim::world::{Mechanism, PairTable, Sharing, World};
 use heeler_sim::{LossCurve, Simulation};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -306,4 +307,18 @@ pub(crate) fn rows(gpus: u32, overstated: u64, jobs: usize) -> impl Strategy<Val
         };
         made.iter().enumerate().map(row).collect()
     })
+}
+
+/// Jobs of models, two and two of which have these paces beside each other on the first kind.
+pub(crate) fn measured(mut scene: Scene, models: &[u16], paces: &[(u16, u16, f64)]) -> Scene {
+    for (job, model) in scene.jobs.iter_mut().zip(models) {
+        job.spec.model = ModelId(*model);
+    }
+    let mut table = PairTable::default();
+    for (model, neighbour, pace) in paces {
+        let (model, neighbour) = (ModelId(*model), ModelId(*neighbour));
+        table.insert(KindId(0), Mechanism::TimeSlice, model, neighbour, *pace);
+    }
+    scene.world.sharing = Sharing { table: Some(Arc::new(table)), ..Sharing::default() };
+    scene
 }

@@ -15,7 +15,7 @@ pub use failures::Failures;
 pub use measured::PaceTable;
 pub use pace::PaceModel;
 pub use profiles::{Curves, ModelSettings, Profile, Profiles, StepTime, Steps, TrainingSettings};
-pub use sharing::{Mechanism, PairTable, Sharer, Sharing};
+pub use sharing::{Alone, Mechanism, PairTable, Sharer, Sharing};
 
 use crate::losses::LossReports;
 use heeler_engine::Rules;

@@ -264,7 +264,7 @@ mod tests {
         /// The same level as a general solver, and the same shares of the smallest squares.
         #[test]
         fn it_comes_to_the_same_as_a_general_solver(sharing in sharings()) {
-            let merged = Merged::of(&sharing, |_| [0; 3]);
+            let merged = Merged::of(&sharing, |_| [0; 4]);
             let ones = vec![1.0; merged.rows.len()];
             let needs = vec![0.0; merged.rows.len()];
             let own = merged.interior(&needs, Some(&ones)).expect("it comes to an end");

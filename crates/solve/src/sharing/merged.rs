@@ -21,7 +21,7 @@ pub(super) struct Merged {
 }
 
 /// What tells rows apart beside their size and worth.
-pub(super) type Mark = [u64; 3];
+pub(super) type Mark = [u64; 4];
 
 /// Mixes words into one, so that classes are found without comparing with each of them.
 fn digest(row: &Row, mark: &Mark) -> u64 {
@@ -75,7 +75,7 @@ impl Merged {
         let unit = self.rows.iter().map(best_of).fold(f64::INFINITY, f64::min);
         if unit <= 0.0 || !unit.is_finite() {
             let parts = vec![vec![0.0; self.places.len()]; self.class_of.len()];
-            return Division { level: 0.0, parts, is_optimal: true, steps: 0 };
+            return Division { level: 0.0, parts, pairs: Vec::new(), is_optimal: true, steps: 0 };
         }
         let scaled = self.over(std::iter::repeat_n(unit, self.rows.len()));
         let best = scaled.highest_level();
@@ -157,7 +157,8 @@ impl Merged {
         let steps = before.steps + unique.steps;
         let optimal = before.status == Status::Optimal && unique.status == Status::Optimal;
         let parts = self.parts(if usable { &unique.values } else { &before.values });
-        Division { level: before.worth, parts, is_optimal: optimal, steps }
+        let (level, pairs) = (before.worth, Vec::new());
+        Division { level, parts, pairs, is_optimal: optimal, steps }
     }
 
     /// Raise the sum of all worths as far as it goes, each class above its floor.
