@@ -1,10 +1,10 @@
 //! How well a predictor has done: what it said beside what was seen. Data, so that a run can show it
 //! and a recipe can be judged with its predictor.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a predictor said beside what was seen.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// Which predictor.
     pub predictor: String,
@@ -30,7 +30,7 @@ pub struct Calibration {
 }
 
 /// Predictions of about the same size, and what was seen then.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Band {
     /// How many.
     pub seen: u64,

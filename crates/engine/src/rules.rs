@@ -41,6 +41,9 @@ pub enum RoundClock {
     Recipe,
     /// The world ends a round when the work handed out for it is done.
     World,
+    /// As long as the recipe says, and at whole multiples of that even after nobody was there: who
+    /// comes to an empty cluster waits for the end of a round, too.
+    Multiples,
 }
 
 /// Who gets GPUs that come free between two looks at all jobs, where a recipe has such.
@@ -66,6 +69,18 @@ pub enum Gangs {
     AsOne,
 }
 
+/// When it is settled which GPUs a job gets that starts while others stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Starts {
+    /// As soon as there is room for it.
+    #[default]
+    AsFound,
+    /// Once it is known who runs and who stops, for all who start one after the other, as a program
+    /// has it that counts GPUs first.
+    Together,
+}
+
 /// The switches together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
@@ -86,6 +101,8 @@ pub struct Rules {
     /// that is drawn by the generator of Python's standard library with this seed, as Gavel's
     /// published program does by mistake.
     pub leftover_kind_seed: Option<u32>,
+    /// When it is settled which GPUs a job gets that starts while others stop.
+    pub starts: Starts,
 }
 
 impl Default for Rules {
@@ -98,6 +115,7 @@ impl Default for Rules {
             idle: Idle::default(),
             gangs: Gangs::default(),
             leftover_kind_seed: None,
+            starts: Starts::default(),
         }
     }
 }

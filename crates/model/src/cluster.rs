@@ -19,6 +19,14 @@ pub struct Kind {
     /// What an hour of one GPU costs, from when on, in order of time; nothing before the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prices: Vec<Price>,
+    /// Watts that one GPU takes when it is used; zero when unknown.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub watts: u32,
+}
+
+/// Whether a number says nothing; serde wants a function.
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// What an hour of a GPU costs from a time on.
@@ -147,8 +155,8 @@ impl Cluster {
     /// The kind of that name, added if it is new.
     pub fn kind_named(&mut self, name: &str) -> KindId {
         let index = self.kinds.iter().position(|kind| kind.name == name).unwrap_or_else(|| {
-            let speed = Milli::WHOLE;
-            self.kinds.push(Kind { name: name.into(), memory_mb: 0, speed, prices: Vec::new() });
+            let (name, speed, prices) = (name.into(), Milli::WHOLE, Vec::new());
+            self.kinds.push(Kind { name, memory_mb: 0, speed, prices, watts: 0 });
             self.kinds.len() - 1
         });
         KindId(index as u8)

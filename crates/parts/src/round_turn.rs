@@ -29,13 +29,15 @@ impl RoundTurn {
     pub(crate) fn is_due(&self, view: &View) -> bool {
         match view.rules().rounds {
             RoundClock::World => self.is_over,
-            RoundClock::Recipe => !view.jobs().is_empty() && view.now() >= self.next,
+            RoundClock::Recipe | RoundClock::Multiples => {
+                !view.jobs().is_empty() && view.now() >= self.next
+            }
         }
     }
 
     /// When the round is over, if the recipe has to know.
     pub(crate) fn wake(&self, view: &View) -> Option<Time> {
-        let recipe = view.rules().rounds == RoundClock::Recipe;
+        let recipe = view.rules().rounds != RoundClock::World;
         (recipe && !view.jobs().is_empty()).then_some(self.next)
     }
 

@@ -6,6 +6,7 @@ mod error;
 mod gates;
 mod grants;
 mod leases;
+mod places;
 mod plans;
 mod policy;
 mod predictors;
@@ -24,10 +25,11 @@ pub use error::CardError;
 pub use gates::{AshaCard, GateCard};
 pub use grants::{GrantsCard, RuleCard};
 pub use leases::{AdmitCard, LeasesCard};
+pub use places::PlaceCard;
 pub use plans::{
     AheadCard, CloudPriceCard, GadgetCard, GenieCard, SmdCard, SpinCard, UrgentCard, UtilityCard,
 };
-pub use policy::{OrderCard, PlaceCard, PolicyCard};
+pub use policy::{OrderCard, PolicyCard};
 pub use predictors::PredictCard;
 pub use profiled::{ProfiledCard, SharingCard};
 pub use registry::{BuiltIn, all, find};

@@ -1,9 +1,9 @@
 //! The words for predictors: who says how long jobs run.
 
-use crate::quantity::{sigma, up_to_one};
+use crate::quantity::{part, sigma, up_to_one};
 use heeler_engine::Predict;
 use heeler_parts::predict::{
-    Blend, By, Declared, Error, Judged, Learned, Mean, Names, Noisy, Oracle, Trees,
+    Blend, By, Convergence, Declared, Error, Judged, Learned, Mean, Names, Noisy, Oracle, Trees,
 };
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,12 @@ pub enum PredictCard {
         #[serde(deserialize_with = "up_to_one")]
         names: f64,
     },
+    /// Until its loss has settled, by a curve through what it reported; what was declared, before.
+    Convergence {
+        /// The part of all it falls that a settled loss falls from one report to the next.
+        #[serde(deserialize_with = "part")]
+        settled: f64,
+    },
 }
 
 impl PredictCard {
@@ -52,6 +58,9 @@ impl PredictCard {
             PredictCard::Names => ("names", Box::new(Learned::new(Names::default()))),
             PredictCard::Trees => ("trees", Box::new(Learned::new(Trees::default()))),
             PredictCard::Blend { names } => ("blend", Box::new(Learned::new(Blend::new(names)))),
+            PredictCard::Convergence { settled } => {
+                ("convergence", Box::new(Convergence::new(settled)))
+            }
         };
         Box::new(Judged::new(name, predict))
     }
@@ -64,7 +73,8 @@ impl PredictCard {
             | PredictCard::Mean { .. }
             | PredictCard::Names
             | PredictCard::Trees
-            | PredictCard::Blend { .. } => false,
+            | PredictCard::Blend { .. }
+            | PredictCard::Convergence { .. } => false,
         }
     }
 }

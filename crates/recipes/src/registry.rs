@@ -65,6 +65,15 @@ pub fn all() -> &'static [BuiltIn] {
         "gandiva",
         "hived",
         "sia",
+        "optimus",
+        "slaq",
+        "jpas",
+        "philly",
+        "delay",
+        "ffdl",
+        "e-las",
+        "graphene",
+        "andreas",
         "shockwave",
     ];
     CARDS

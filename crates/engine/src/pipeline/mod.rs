@@ -296,14 +296,14 @@ impl Policy for Pipeline {
                 self.stirred || bent || freed
             }
             Cadence::Round(_) if view.rules().rounds == RoundClock::World => self.round_over,
-            Cadence::Round(_) => !view.jobs().is_empty() && view.now() >= self.next_round,
+            cadence => !view.jobs().is_empty() && view.now() >= cadence.from(self.next_round, view),
         }
     }
 
     fn wake(&self, view: &View) -> Option<Time> {
-        if let Cadence::Round(_) = self.parts.cadence {
-            let recipe = view.rules().rounds == RoundClock::Recipe;
-            return (recipe && !view.jobs().is_empty()).then_some(self.next_round);
+        if let cadence @ Cadence::Round(_) = self.parts.cadence {
+            let recipe = view.rules().rounds != RoundClock::World && !view.jobs().is_empty();
+            return recipe.then(|| cadence.from(self.next_round, view));
         }
         let bend = self.bends.first();
         // A lease that ends matters to those who wait.

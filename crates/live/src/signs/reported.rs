@@ -132,6 +132,9 @@ impl Live {
                 reports.push(Report::Noise { square, variance });
             }
         }
+        if let Some(value) = report.loss.filter(|loss| loss.is_finite()) {
+            reports.push(Report::Loss { value });
+        }
         if let Some(value) = report.score.filter(|score| score.is_finite()) {
             let iteration = u32::try_from(report.step).unwrap_or(u32::MAX);
             reports.push(Report::Score { iteration, value });

@@ -35,6 +35,7 @@ pub struct Fit {
 
 impl Place for Fit {
     fn place(&self, want: &Want, free: &Draft, _view: &View) -> Result<Placement, Reason> {
+        let want = &widened(want, free);
         if let Some(small) = place_small(want, free, self.pick) {
             return small;
         }
@@ -142,8 +143,24 @@ impl Fit {
     }
 }
 
+/// A want that could never be met as near together as it says, as near as it could be.
+fn widened(want: &Want, free: &Draft) -> Want {
+    let mut want = *want;
+    while want.demand.reach != Reach::Cluster {
+        let met = |kind: KindId| free.together_ever(kind, &want.demand) >= want.gpus;
+        if kinds(&want, free).any(met) {
+            break;
+        }
+        want.demand.reach = match want.demand.reach {
+            Reach::Node => Reach::Rack,
+            Reach::Rack | Reach::Cluster => Reach::Cluster,
+        };
+    }
+    want
+}
+
 /// Over the nodes that have most room, so that they are as few as possible.
-fn scattered(want: &Want, free: &Draft, kind: KindId) -> Option<Placement> {
+pub(super) fn scattered(want: &Want, free: &Draft, kind: KindId) -> Option<Placement> {
     if want.demand.reach == Reach::Rack {
         let racks = (0..free.cluster().racks.len() as u32).map(RackId);
         return racks.into_iter().find_map(|rack| scattered_in(want, free, kind, Some(rack)));

@@ -2,10 +2,12 @@
 //! like any other, and every one of them is judged by what is then seen.
 
 mod blend;
+mod convergence;
 mod declared;
 mod judged;
 mod learned;
 mod load;
+mod losses;
 mod mean;
 mod names;
 mod noisy;
@@ -15,10 +17,12 @@ mod tally;
 mod trees;
 
 pub use blend::Blend;
+pub use convergence::Convergence;
 pub use declared::Declared;
 pub use judged::Judged;
 pub use learned::{Facts, Learned, Learner};
 pub use load::LoadForecast;
+pub use losses::Losses;
 pub use mean::{By, Mean};
 pub use names::{Names, similarity};
 pub use noisy::{Error, Noisy};

@@ -129,7 +129,7 @@ impl Books {
         if let Some(other) = beside.and_then(|other| self.on.get_mut(&other)) {
             other.since = now;
         }
-        if view.rules().rounds == RoundClock::Recipe {
+        if view.rules().rounds != RoundClock::World {
             self.book(id, beside, kind, seconds);
         }
     }

@@ -189,7 +189,7 @@ impl Policy for RoundTarget {
                 }
             }
             Note::Deciding => {
-                if view.rules().rounds == RoundClock::Recipe {
+                if view.rules().rounds != RoundClock::World {
                     self.books.clock_s = view.now().secs_f64();
                     let kinds = view.fleet().cluster().kinds.len() as u8;
                     self.books.offer = (0..kinds).map(KindId).collect();

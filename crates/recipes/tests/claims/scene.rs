@@ -6,12 +6,12 @@ use heeler_model::{
     Time, Truth,
 };
 use heeler_recipes::{Card, find};
-use heeler_sim::Simulation;
 use heeler_sim::cluster;
 use heeler_sim::workload::{
     Arrivals, Curve, Generator, GeneratorOptions, TraceJob, Trial, Workload,
 };
 use heeler_sim::world::{Mechanism, PairTable, Sharing, World};
+use heeler_sim::{LossCurve, Simulation};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -126,6 +126,13 @@ impl Row {
         self.job.spec.extras_mut().study = Some(StudyId(0));
         let curve = Curve::Listed(scores.into());
         self.job.trial = Some(Box::new(Trial { study: "study".into(), curve }));
+        self
+    }
+
+    /// It reports its loss so many times, which falls from one value to another, and so much faster
+    /// at first.
+    pub(crate) fn loss(mut self, first: f64, last: f64, bend: f64, reports: u32) -> Row {
+        self.job.loss = Some(LossCurve { first, last, bend, reports });
         self
     }
 

@@ -134,7 +134,7 @@ pub struct Summary {
     /// By size.
     pub sizes: Vec<Group>,
     /// How well predictors did, if the recipe has any.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub predictions: Vec<Calibration>,
     /// By study, if there are any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

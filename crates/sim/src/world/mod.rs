@@ -18,6 +18,7 @@ pub use pace::PaceModel;
 pub use profiles::{Curves, ModelSettings, Profile, Profiles, StepTime, Steps, TrainingSettings};
 pub use sharing::{Alone, Mechanism, PairTable, Sharer, Sharing};
 
+use crate::losses::LossReports;
 use heeler_engine::Rules;
 use heeler_model::Span;
 use serde::{Deserialize, Serialize};
@@ -75,6 +76,8 @@ pub struct World {
     pub sharing: Sharing,
     /// What breaks.
     pub failures: Option<Failures>,
+    /// Whether jobs report losses.
+    pub losses: Option<LossReports>,
     /// What was measured of training jobs.
     pub profiles: Option<Arc<Profiles>>,
 }
