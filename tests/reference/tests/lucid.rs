@@ -42,16 +42,16 @@ const QSSF: [f64; 4] = [8740.6, 76.0, 43_903.0, 78_069.0];
 const TIRESIAS: [f64; 4] = [10_190.8, 80.0, 63_369.0, 105_953.0];
 
 /// The same with the estimates that it was given.
-fn with_estimates<'a>(case: Case<'a>, data: &Path) -> Case<'a> {
+fn with_estimates<'a>(case: &Case<'a>, data: &Path) -> Case<'a> {
     let estimates = Some(data.join("lucid/philly2day_521_estimates.csv.gz"));
-    Case { options: Options { estimates, ..Options::default() }, ..case }
+    Case { options: Options { estimates, ..Options::default() }, ..*case }
 }
 
 #[test]
 fn qssf_is_within_one_percent() {
     let Some(data) = shared() else { return };
     let knobs = &[PLACE, ("predict", "declared")];
-    let simulation = with_estimates(case("qssf", knobs, "lucid"), &data).run(&data);
+    let simulation = with_estimates(&case("qssf", knobs, "lucid"), &data).run(&data);
     let seen = Summary::of(&simulation).completion_s;
     let close = Within::Part(0.01);
     shows("qssf", "lucid/philly2day", "mean completion time, s", (seen.mean, QSSF[0]), close);
@@ -63,7 +63,7 @@ fn qssf_is_within_one_percent() {
 fn lucid(data: &Path) -> (Summary, Agreement) {
     let cluster = concat!(env!("CARGO_MANIFEST_DIR"), "/clusters/lucid.toml");
     let knobs = &[("predict", "declared"), ("time", "80 s"), ("gpus", "4"), ("quiet", "0.0")];
-    let case = Case { cluster, ..with_estimates(case("lucid", knobs, "lucid"), data) };
+    let case = Case { cluster, ..with_estimates(&case("lucid", knobs, "lucid"), data) };
     let simulation = case.run_in(data, |world, trace, cluster| {
         let path = data.join("lucid/colocation_pairs.csv.gz");
         let pairs = PairTable::read(&path, &trace.models, cluster, &|_, _, _| None);

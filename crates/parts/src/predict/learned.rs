@@ -3,7 +3,7 @@
 
 use super::judged::seen_s;
 use heeler_engine::{Job, Note, Predict, View};
-use heeler_model::{JobId, TenantId};
+use heeler_model::{JobId, Span, TenantId};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ impl Facts {
             gpus: spec.demand.asked(),
             cpu_milli: spec.demand.cpu_milli,
             gpu_memory_mb: spec.demand.gpu_memory_mb,
-            declared_s: spec.declared.map_or(0.0, |span| span.secs_f64()),
+            declared_s: spec.declared.map_or(0.0, Span::secs_f64),
             week_s: (job.submitted.micros() / 1_000_000 % WEEK_S) as u32,
             priority: spec.priority,
         }
@@ -100,7 +100,7 @@ impl<L: Learner> Predict for Learned<L> {
             Some(said) => said.micros,
             None => self.say(job).micros,
         };
-        let declared = || job.spec.declared.map(|span| span.micros());
+        let declared = || job.spec.declared.map(Span::micros);
         let micros = micros.or_else(declared).unwrap_or((UNKNOWN_S * 1e6) as u64);
         Some(micros as f64 * job.spec.nominal_pace)
     }

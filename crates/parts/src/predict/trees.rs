@@ -2,7 +2,7 @@
 //! name enter as the mean run time of what had ended when the job came, so that no job is described
 //! by itself.
 
-use super::past::Past;
+use super::past::{Past, Sum};
 use super::{Facts, Learner};
 use heeler_solve::boost::{Boosting, Forest};
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ impl Trees {
             (facts.week_s / 86_400) as f32,
             (facts.week_s % 86_400 / 3600) as f32,
             log_s(tenant.and_then(|tenant| tenant.jobs.all.mean_s())),
-            log_s(same.or(named.map(|named| named.all)).and_then(|sum| sum.mean_s())),
+            log_s(same.or(named.map(|named| named.all)).and_then(Sum::mean_s)),
             facts.priority as f32,
         ]
     }
@@ -96,7 +96,7 @@ mod tests {
     /// Two owners, one of whom runs jobs by the size of which they can be told apart.
     fn job(index: u64) -> (Facts, f64) {
         let tenant = TenantId((index % 2) as u16);
-        let gpus = if index % 3 == 0 { 8 } else { 1 };
+        let gpus = if index.is_multiple_of(3) { 8 } else { 1 };
         let seconds = match (tenant.0, gpus) {
             (0, 8) => 4000.0,
             (0, _) => 40.0,
