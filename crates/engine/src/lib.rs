@@ -30,7 +30,7 @@ pub use engine::{Engine, Report, Step};
 pub use explain::{Edit, Verdict};
 pub use fleet::{Beside, Draft, Fleet, Grip, NodeSet, Pick, Savepoint};
 pub use pipeline::{Cadence, Fit, Parts, Pipeline, Preempt};
-pub use rules::{Crossing, Idle, RoundClock, Rules, Ties};
+pub use rules::{Crossing, Idle, RoundClock, Rules, Ties, Untried};
 pub use snapshot::Snapshot;
 pub use state::{
     DemandId, Job, JobTable, Leaving, Noted, Phase, Progress, State, Tempo, TenantUse, Tenants,

@@ -54,6 +54,17 @@ pub enum Idle {
     WorstFirst,
 }
 
+/// How long a job is taken to run that has never run, where an order goes by what is left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Untried {
+    /// As predicted.
+    #[default]
+    Predicted,
+    /// As its owner declared, whatever is predicted, as Muri's published program has it.
+    Declared,
+}
+
 /// The switches together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
@@ -68,6 +79,8 @@ pub struct Rules {
     pub rounds: RoundClock,
     /// Who gets GPUs that come free between two looks at all jobs.
     pub idle: Idle,
+    /// How long a job is taken to run that has never run.
+    pub untried: Untried,
 }
 
 impl Default for Rules {
@@ -78,6 +91,7 @@ impl Default for Rules {
             crossing: Crossing::default(),
             rounds: RoundClock::default(),
             idle: Idle::default(),
+            untried: Untried::default(),
         }
     }
 }

@@ -79,6 +79,18 @@ pub struct Extras {
     /// What a profile says of its epochs, if it changes its batch on the way.
     #[serde(default)]
     pub regimes: Option<Regimes>,
+    /// What a profile says of the stages of its iterations.
+    #[serde(default)]
+    pub stages: Option<Stages>,
+}
+
+/// An iteration of a job by the resources it uses one after another, as measured of it alone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stages {
+    /// Seconds of a whole iteration. Stages may overlap, so it may be shorter than all of them.
+    pub iteration_s: f64,
+    /// Seconds at each resource: storage, CPU, GPU, network; or input, GPU, network.
+    pub stage_s: Vec<f64>,
 }
 
 /// A job's epochs: how many there are, and how long one takes in each of the regimes that the job
@@ -169,6 +181,11 @@ impl JobSpec {
     /// What a profile says of its epochs.
     pub fn regimes(&self) -> Option<&Regimes> {
         self.extras.as_ref().and_then(|extras| extras.regimes.as_ref())
+    }
+
+    /// What a profile says of the stages of its iterations.
+    pub fn stages(&self) -> Option<&Stages> {
+        self.extras.as_ref().and_then(|extras| extras.stages.as_ref())
     }
 
     /// The same job with the truth attached, for the oracle. Only a simulator knows it.

@@ -4,6 +4,7 @@
 use crate::cells::CellsCard;
 use crate::error::CardError;
 use crate::grants::GrantsCard;
+use crate::groups::GroupsCard;
 use crate::leases::LeasesCard;
 use crate::policy::PolicyCard;
 use crate::rounds::RoundsCard;
@@ -28,8 +29,8 @@ pub(crate) trait Made {
 }
 
 /// The tables of which a card has one.
-const TABLES: [&str; 8] =
-    ["policy", "rounds", "leases", "slices", "cells", "shapes", "grants", "windows"];
+const TABLES: [&str; 9] =
+    ["policy", "rounds", "leases", "slices", "cells", "shapes", "grants", "windows", "groups"];
 
 /// A recipe on a page.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -67,6 +68,9 @@ pub struct Card {
     /// What it is made of, if it plans a window of rounds ahead.
     #[serde(default)]
     pub windows: Option<WindowsCard>,
+    /// What it is made of, if it puts jobs into groups that share their GPUs.
+    #[serde(default)]
+    pub groups: Option<GroupsCard>,
     /// How it serves models.
     #[serde(default)]
     pub serve: ServeCard,
@@ -137,6 +141,7 @@ impl Card {
             self.shapes.as_ref().map(|table| table as &dyn Made),
             self.grants.as_ref().map(|table| table as &dyn Made),
             self.windows.as_ref().map(|table| table as &dyn Made),
+            self.groups.as_ref().map(|table| table as &dyn Made),
         ];
         let mut given = tables.into_iter().flatten();
         given.next().filter(|_| given.next().is_none())

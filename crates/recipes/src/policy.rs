@@ -217,6 +217,15 @@ pub enum CadenceCard {
     Round(#[serde(deserialize_with = "period")] Length),
 }
 
+impl CadenceCard {
+    pub(crate) fn build(self) -> Cadence {
+        match self {
+            CadenceCard::Event => Cadence::Event,
+            CadenceCard::Round(every) => Cadence::Round(every.0),
+        }
+    }
+}
+
 impl PredictCard {
     pub(crate) fn build(&self) -> Box<dyn Predict> {
         match *self {
@@ -335,10 +344,7 @@ impl Made for PolicyCard {
                 PreemptCard::StrictlyByOrder => Preempt::ByOrder { lease, strictly: true },
                 PreemptCard::Reclaim => Preempt::Reclaim { lease },
             },
-            cadence: match self.cadence {
-                CadenceCard::Event => Cadence::Event,
-                CadenceCard::Round(every) => Cadence::Round(every.0),
-            },
+            cadence: self.cadence.build(),
         }))
     }
 

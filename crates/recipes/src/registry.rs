@@ -60,6 +60,8 @@ pub fn all() -> &'static [BuiltIn] {
         "gadget",
         "cloud-price",
         "gandiva",
+        "muri-s",
+        "muri-l",
         "hived",
         "sia",
         "shockwave",

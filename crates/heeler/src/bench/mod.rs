@@ -9,6 +9,7 @@ mod clock;
 mod live;
 mod memory;
 mod million;
+mod muri;
 mod overload;
 mod placements;
 mod report;
@@ -72,6 +73,8 @@ enum Measure {
     Shares,
     /// A decision of `sia` on 1,024 GPUs.
     Sia,
+    /// A decision of `muri-s` with 500 jobs waiting.
+    Muri,
     /// The live control plane: handing in, starting, a deep queue of small jobs, asking why.
     Live,
     /// Why, when and what if with 10,000 jobs waiting.
@@ -91,6 +94,7 @@ impl Measure {
             Measure::Choose => choose::measure(scope),
             Measure::Shares => shares::measure(scope),
             Measure::Sia => sia::measure(scope),
+            Measure::Muri => muri::measure(scope),
             Measure::Live => live::measure(scope),
             Measure::Asking => asking::measure(scope),
         }

@@ -22,6 +22,7 @@ mod genie;
 mod gittins;
 mod hived;
 mod las;
+mod muri;
 mod oasis;
 mod pop;
 mod priority;

@@ -67,6 +67,7 @@ const BUILT_IN: &[(&str, &str)] = worlds![
     "lucid",
     "lucid-preemptive",
     "chronus",
+    "blox",
     "gandiva",
     "sia",
 ];
