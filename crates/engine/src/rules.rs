@@ -81,6 +81,17 @@ pub enum Starts {
     Together,
 }
 
+/// How long a job is taken to run that has never run, where an order goes by what is left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Untried {
+    /// As predicted.
+    #[default]
+    Predicted,
+    /// As its owner declared, whatever is predicted, as Muri's published program has it.
+    Declared,
+}
+
 /// The switches together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
@@ -103,6 +114,8 @@ pub struct Rules {
     pub leftover_kind_seed: Option<u32>,
     /// When it is settled which GPUs a job gets that starts while others stop.
     pub starts: Starts,
+    /// How long a job is taken to run that has never run.
+    pub untried: Untried,
 }
 
 impl Default for Rules {
@@ -116,6 +129,7 @@ impl Default for Rules {
             gangs: Gangs::default(),
             leftover_kind_seed: None,
             starts: Starts::default(),
+            untried: Untried::default(),
         }
     }
 }

@@ -89,6 +89,9 @@ pub struct Extras {
     /// How it goes with the batch it asked for, if its model was profiled before.
     #[serde(default)]
     pub course: Option<Course>,
+    /// What a profile says of the stages of its iterations.
+    #[serde(default)]
+    pub stages: Option<Stages>,
 }
 
 /// How a job of a fixed batch goes, as a profile of its model says.
@@ -117,6 +120,15 @@ impl Course {
         let of_kind = self.step_s.get(kind)?;
         of_kind.get((gpus as usize).checked_sub(1)?).copied().filter(|seconds| *seconds > 0.0)
     }
+}
+
+/// An iteration of a job by the resources it uses one after another, as measured of it alone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stages {
+    /// Seconds of a whole iteration. Stages may overlap, so it may be shorter than all of them.
+    pub iteration_s: f64,
+    /// Seconds at each resource: storage, CPU, GPU, network; or input, GPU, network.
+    pub stage_s: Vec<f64>,
 }
 
 /// A job's epochs: how many there are, and how long one takes in each of the regimes that the job
@@ -222,6 +234,11 @@ impl JobSpec {
     /// How it goes with the batch it asked for, if its model was profiled before.
     pub fn course(&self) -> Option<&Course> {
         self.extras.as_ref().and_then(|extras| extras.course.as_ref())
+    }
+
+    /// What a profile says of the stages of its iterations.
+    pub fn stages(&self) -> Option<&Stages> {
+        self.extras.as_ref().and_then(|extras| extras.stages.as_ref())
     }
 
     /// The same job with the truth attached, for the oracle. Only a simulator knows it.

@@ -21,7 +21,7 @@ pub use cluster::{Cluster, Kind, Node, Price, Tenant};
 pub use demand::{Demand, Reach, Sizes, Step};
 pub use event::{Event, Exit};
 pub use ids::{Generation, JobId, KindId, ModelId, NodeId, RackId, ServiceId, StudyId, TenantId};
-pub use job::{Batch, Course, Deadline, Extras, JobSpec, Regimes, Replica, Truth};
+pub use job::{Batch, Course, Deadline, Extras, JobSpec, Regimes, Replica, Stages, Truth};
 pub use pairs::Pairs;
 pub use placement::{Assignment, GPUS_PER_NODE_MAX, Placement, Slice, Slots};
 pub use plan::{Action, Plan, Promise, Reservation, Run, Scope, Stop, Transition, Wait};

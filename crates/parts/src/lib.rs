@@ -6,6 +6,7 @@ pub mod cells;
 pub mod gate;
 pub mod goodput;
 pub mod grants;
+pub mod groups;
 pub mod leases;
 pub mod order;
 pub mod packing;

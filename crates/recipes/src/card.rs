@@ -4,6 +4,7 @@
 use crate::cells::CellsCard;
 use crate::error::CardError;
 use crate::grants::GrantsCard;
+use crate::groups::GroupsCard;
 use crate::leases::LeasesCard;
 use crate::policy::PolicyCard;
 use crate::profiled::ProfiledCard;
@@ -29,8 +30,10 @@ pub(crate) trait Made {
 }
 
 /// The tables of which a card has one.
-const TABLES: [&str; 9] =
-    ["policy", "rounds", "leases", "slices", "cells", "shapes", "grants", "windows", "profiled"];
+const TABLES: [&str; 10] = [
+    "policy", "rounds", "leases", "slices", "cells", "shapes", "grants", "windows", "profiled",
+    "groups",
+];
 
 /// A recipe on a page.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -71,6 +74,9 @@ pub struct Card {
     /// What it is made of, if it tries jobs out first.
     #[serde(default)]
     pub profiled: Option<ProfiledCard>,
+    /// What it is made of, if it puts jobs into groups that share their GPUs.
+    #[serde(default)]
+    pub groups: Option<GroupsCard>,
     /// How it serves models.
     #[serde(default)]
     pub serve: ServeCard,
@@ -145,6 +151,7 @@ impl Card {
             self.grants.as_ref().map(|table| table as &dyn Made),
             self.windows.as_ref().map(|table| table as &dyn Made),
             self.profiled.as_ref().map(|table| table as &dyn Made),
+            self.groups.as_ref().map(|table| table as &dyn Made),
         ];
         let mut given = tables.into_iter().flatten();
         given.next().filter(|_| given.next().is_none())

@@ -5,6 +5,7 @@ mod cells;
 mod error;
 mod gates;
 mod grants;
+mod groups;
 mod leases;
 mod places;
 mod plans;
@@ -24,6 +25,7 @@ pub use cells::{CellsCard, CellsFit};
 pub use error::CardError;
 pub use gates::{AshaCard, GateCard};
 pub use grants::{GrantsCard, RuleCard};
+pub use groups::{GroupsCard, RankCard};
 pub use leases::{AdmitCard, LeasesCard};
 pub use places::PlaceCard;
 pub use plans::{

@@ -217,6 +217,15 @@ pub enum CadenceCard {
     Round(#[serde(deserialize_with = "period")] Length),
 }
 
+impl CadenceCard {
+    pub(crate) fn build(self) -> Cadence {
+        match self {
+            CadenceCard::Event => Cadence::Event,
+            CadenceCard::Round(every) => Cadence::Round(every.0),
+        }
+    }
+}
+
 impl OrderCard {
     pub(crate) fn build(&self) -> Box<dyn Order> {
         let spans = |limits: &[GpuTime]| limits.iter().map(|limit| limit.0).collect();
@@ -325,10 +334,7 @@ impl Made for PolicyCard {
                     Preempt::Reclaim { lease, from_used: (part * 1000.0).round() as u32 }
                 }
             },
-            cadence: match self.cadence {
-                CadenceCard::Event => Cadence::Event,
-                CadenceCard::Round(every) => Cadence::Round(every.0),
-            },
+            cadence: self.cadence.build(),
         }))
     }
 

@@ -63,6 +63,8 @@ pub fn all() -> &'static [BuiltIn] {
         "gadget",
         "cloud-price",
         "gandiva",
+        "muri-s",
+        "muri-l",
         "hived",
         "sia",
         "optimus",

@@ -6,7 +6,7 @@
 use heeler_engine::{Engine, Phase, State};
 use heeler_model::{
     Cluster, Deadline, Demand, Event, JobId, JobSpec, KindId, KindSet, Milli, ModelId, NodeId,
-    RackId, Reach, Reason, Scope, Sizes, Step, StudyId, Tenant, Time, Truth,
+    RackId, Reach, Reason, Scope, Sizes, Stages, Step, StudyId, Tenant, Time, Truth,
 };
 use heeler_recipes::{Card, all};
 use heeler_sim::Simulation;
@@ -157,6 +157,11 @@ fn job(made: &Made, index: usize) -> TraceJob {
     if let Some(times) = made.due {
         let at = submit + heeler_model::Span::from_secs(made.length_s * times);
         spec.extras_mut().deadlines = vec![Deadline { at, value: 1 }];
+    }
+    if made.length_s % 3 > 0 {
+        let stage = |times: u64| (made.length_s * times % 10) as f64 / 10.0;
+        let stage_s = [3, 7, 9].map(stage).to_vec();
+        spec.extras_mut().stages = Some(Stages { iteration_s: 1.0, stage_s });
     }
     let mut job = TraceJob::new(submit, spec);
     if let Some(limit) = made.trial {

@@ -198,7 +198,7 @@ impl Simulation {
             // Work is handed out by the round; nothing is done meanwhile.
             record.pace = 0.0;
         } else if !record.serves {
-            let finish = record.finish() + self.world.notice_late();
+            let finish = self.world.noticed(record.finish());
             self.queue.push(finish, Happening::Finish(job, record.stamp));
             self.studies.pauses(job, false);
             self.expect_report(job);
@@ -276,22 +276,23 @@ impl Simulation {
             record.from = now + waits + self.world.costs.restore.of(record.gpus);
             record.stamp += 1;
             let (done, from, pace) = (record.done, record.from, record.pace);
-            self.queue.push(record.finish(), Happening::Finish(job, record.stamp));
+            let finish = self.world.noticed(record.finish());
+            self.queue.push(finish, Happening::Finish(job, record.stamp));
             let generation = Generation(record.generation);
             self.expect_change(job);
             self.engine.observe(now, Event::Progress { job, generation, done, from, pace });
         }
     }
 
-    /// Every running job loses its cost of starting once more, as far as the time since the last
-    /// event goes. Jobs that finish now are not charged.
+    /// Every running job loses its cost of starting once more, and that of those it shares GPUs
+    /// with, as far as the time since the last event goes. Jobs that finish now are not charged.
     pub(crate) fn restart_all(&mut self, at: Time) {
+        let together = self.world.together(at);
         for index in 0..self.running.len() {
             let job = self.running[index];
-            let own = self.start_costs.get(&job).copied();
-            let cost = own.unwrap_or_else(|| self.world.costs.start.of(self.records[job].gpus));
+            let cost = self.group_start_cost(job);
             let record = &mut self.records[job];
-            if record.finish() <= at {
+            if record.finish() <= together {
                 continue;
             }
             let gained = at.since(record.from).saturating_sub(cost);
@@ -300,7 +301,8 @@ impl Simulation {
             record.from = at;
             record.stamp += 1;
             let (done, from, pace) = (record.done, at, record.pace);
-            self.queue.push(record.finish(), Happening::Finish(job, record.stamp));
+            let finish = self.world.noticed(record.finish());
+            self.queue.push(finish, Happening::Finish(job, record.stamp));
             self.expect_report(job);
             self.expect_change(job);
             let record = &self.records[job];

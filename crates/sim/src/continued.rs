@@ -120,7 +120,7 @@ impl Simulation {
                 let record = &mut self.records[id];
                 record.pace = pace;
                 record.stamp += 1;
-                let finish = record.finish().max(now) + self.world.notice_late();
+                let finish = self.world.noticed(record.finish().max(now));
                 self.queue.push(finish, Happening::Finish(id, record.stamp));
                 if self.world.quirks.restart_all_at_every_event {
                     self.running.push(id);

@@ -4,7 +4,7 @@
 use crate::queue::Happening;
 use crate::simulation::Simulation;
 use crate::world::Sharer;
-use heeler_model::{Assignment, Event, Generation, JobId, NodeId};
+use heeler_model::{Assignment, Event, Generation, JobId, NodeId, Span, Stages};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,13 +106,43 @@ impl Simulation {
             let (share, asked, gpus) = (on.share, spec.demand.share, on.gpus());
             Sharer { model: spec.model, share, asked, gpus }
         };
-        let parts = gpus(on).map(|gpu| {
+        let (mut slowest, mut before) = (f64::INFINITY, None);
+        for gpu in gpus(on) {
             let kind = self.cluster.nodes[gpu.0.index()].kind;
-            let others = self.neighbours.beside(job, gpu);
-            let others = others.map(|other| sharer(other, &self.neighbours.jobs[&other]));
-            self.world.sharing.pace(sharer(job, on), kind, others)
-        });
-        parts.fold(f64::INFINITY, f64::min)
+            let others: SmallVec<[JobId; 4]> = self.neighbours.beside(job, gpu).collect();
+            // Most jobs have the same neighbours on all their GPUs.
+            if before.as_ref() == Some(&(kind, others.clone())) {
+                continue;
+            }
+            let part = self.interleaved(job, &others).unwrap_or_else(|| {
+                let others = others.iter().map(|id| sharer(*id, &self.neighbours.jobs[id]));
+                self.world.sharing.pace(sharer(job, on), kind, others)
+            });
+            slowest = slowest.min(part);
+            before = Some((kind, others));
+        }
+        slowest
+    }
+
+    /// The part of its pace that a job has whose stages interleave with those of all others.
+    fn interleaved(&self, job: JobId, others: &[JobId]) -> Option<f64> {
+        let state = self.engine.state();
+        if others.is_empty() || self.world.sharing.interleave.is_none() {
+            return None;
+        }
+        let stages = |id: &JobId| state.job(*id).spec.stages();
+        let beside: Option<SmallVec<[&Stages; 4]>> = others.iter().map(stages).collect();
+        self.world.sharing.interleaved(stages(&job)?, &beside?)
+    }
+
+    /// What starting costs a job and those it shares GPUs with, who start one after another.
+    pub(crate) fn group_start_cost(&self, job: JobId) -> Span {
+        let cost = |job: JobId| {
+            let own = self.start_costs.get(&job).copied();
+            own.unwrap_or_else(|| self.world.costs.start.of(self.records[job].gpus))
+        };
+        let beside = self.neighbours.jobs.get(&job).map(|on| self.neighbours.all_beside(job, on));
+        beside.into_iter().flatten().map(cost).fold(cost(job), |all, one| all + one)
     }
 
     /// Whom a job shares GPUs with.
@@ -128,7 +158,8 @@ impl Simulation {
         let on = self.neighbours.jobs.get(&job)?;
         let now = self.now;
         // A job that is being saved does nothing, and one that has just finished is all but gone.
-        if self.records[job].pace == 0.0 || self.records[job].finish() <= now {
+        let gone = self.records[job].finish() <= self.world.together(now);
+        if self.records[job].pace == 0.0 || gone {
             return None;
         }
         let pace = self.pace_of(job, on);
@@ -142,7 +173,7 @@ impl Simulation {
         record.pace = pace;
         record.stamp += 1;
         let (done, from, generation) = (record.done, record.from, Generation(record.generation));
-        let finish = record.finish() + self.world.notice_late();
+        let finish = self.world.noticed(record.finish());
         self.queue.push(finish, Happening::Finish(job, record.stamp));
         self.expect_change(job);
         Some(Event::Progress { job, generation, done, from, pace })

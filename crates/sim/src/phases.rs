@@ -129,7 +129,7 @@ impl Simulation {
         record.pace = speed;
         record.stamp += 1;
         let (done, from, generation) = (record.done, record.from, Generation(record.generation));
-        let finish = record.finish() + self.world.notice_late();
+        let finish = self.world.noticed(record.finish());
         self.queue.push(finish, Happening::Finish(job, record.stamp));
         self.expect_change(job);
         self.engine.observe(now, Event::Reported { job, generation, report });

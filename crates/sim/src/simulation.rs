@@ -194,7 +194,7 @@ impl Simulation {
         if let Some(length_s) = self.world.quirks.whole_units_per_round_s {
             return self.advance_round(length_s, until);
         }
-        let arrival = self.next.as_ref().map(|job| job.submit);
+        let arrival = self.next.as_ref().map(|job| self.world.round_over(job.submit));
         let records = &self.records;
         self.queue.skip(|what| is_void(records, what));
         let happening = if self.is_over() { None } else { self.queue.next_at() };
@@ -210,12 +210,13 @@ impl Simulation {
         if self.world.quirks.restart_all_at_every_event {
             self.restart_all(at);
         }
-        while let Some(happening) = self.queue.pop_until(at) {
+        let together = self.world.together(at);
+        while let Some(happening) = self.queue.pop_until(together) {
             if !is_void(&self.records, happening) {
                 self.happen(happening);
             }
         }
-        while self.next.as_ref().is_some_and(|job| job.submit <= at) {
+        while self.next.as_ref().is_some_and(|job| self.world.round_over(job.submit) <= at) {
             let job = self.next.take().expect("checked a line above");
             self.next = self.arrivals.next_job();
             self.submit(job);

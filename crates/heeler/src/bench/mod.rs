@@ -9,6 +9,7 @@ mod clock;
 mod live;
 mod memory;
 mod million;
+mod muri;
 mod overload;
 mod pairs;
 mod placements;
@@ -75,6 +76,8 @@ enum Measure {
     Pairs,
     /// A decision of `sia` on 1,024 GPUs.
     Sia,
+    /// A decision of `muri-s` with 500 jobs waiting.
+    Muri,
     /// The live control plane: handing in, starting, a deep queue of small jobs, asking why.
     Live,
     /// Why, when and what if with 10,000 jobs waiting.
@@ -95,6 +98,7 @@ impl Measure {
             Measure::Shares => shares::measure(scope),
             Measure::Pairs => pairs::measure(scope),
             Measure::Sia => sia::measure(scope),
+            Measure::Muri => muri::measure(scope),
             Measure::Live => live::measure(scope),
             Measure::Asking => asking::measure(scope),
         }

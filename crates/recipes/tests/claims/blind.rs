@@ -67,3 +67,8 @@ fn recipes_that_ask_the_oracle_foresee() {
         assert!(foreseen(recipe) > 0, "{recipe}");
     }
 }
+
+#[test]
+fn muri_l_needs_no_durations() {
+    assert_eq!(foreseen("muri-l"), 0);
+}

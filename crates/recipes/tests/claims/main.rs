@@ -27,6 +27,7 @@ mod graphene;
 mod hived;
 mod las;
 mod lucid;
+mod muri;
 mod oasis;
 mod optimus;
 mod philly;

@@ -2,8 +2,8 @@
 //! who ran where and when.
 
 use heeler_model::{
-    Assignment, Cluster, Deadline, Demand, JobId, JobSpec, KindId, ModelId, Sizes, Span, StudyId,
-    Time, Truth,
+    Assignment, Cluster, Deadline, Demand, JobId, JobSpec, KindId, ModelId, Sizes, Span, Stages,
+    StudyId, Time, Truth,
 };
 use heeler_recipes::{Card, find};
 use heeler_sim::cluster;
@@ -108,6 +108,13 @@ impl Row {
     pub(crate) fn beside(mut self, cpus: u32, memory_mb: u32) -> Row {
         self.job.spec.demand.cpu_milli = cpus * 1000;
         self.job.spec.demand.memory_mb = memory_mb;
+        self
+    }
+
+    /// Its iterations of a second have stages of so many seconds.
+    pub(crate) fn stages(mut self, stage_s: &[f64]) -> Row {
+        let stages = Stages { iteration_s: 1.0, stage_s: stage_s.to_vec() };
+        self.job.spec.extras_mut().stages = Some(stages);
         self
     }
 

@@ -30,6 +30,8 @@ pub struct Agreement {
 /// What tables call the job and its completion time, and what that is counted in.
 const JOB: [&str; 2] = ["job_id", "job"];
 const COMPLETION: [&str; 4] = ["JCT", "jct", "jct_s", "completion_s"];
+/// What they call its submission and its end, where they have those instead.
+const ENDS: [&str; 2] = ["submit", "finish"];
 
 /// Results are written down rounded; closer than this is the same.
 const SAME: Span = Span::from_micros(1_000);
@@ -47,7 +49,11 @@ impl Agreement {
             })
         };
         let job_column = column(&JOB, "job")?;
-        let time_column = column(&COMPLETION, "completion time")?;
+        let from_ends = header.has(&ENDS) && COMPLETION.iter().all(|name| !header.has(&[name]));
+        let time_column = match from_ends {
+            true => ENDS[1],
+            false => column(&COMPLETION, "completion time")?,
+        };
         let jobs = simulation.records().iter().map(|(job, _)| job);
         let names: BTreeMap<String, JobId> = jobs.map(|job| (simulation.name(job), job)).collect();
         let mut agreement = Agreement::default();
@@ -55,7 +61,8 @@ impl Agreement {
         table.each(|row| {
             agreement.jobs += 1;
             let name = row.text(job_column)?;
-            let theirs = row.number(time_column)?;
+            let submitted = if from_ends { row.number(ENDS[0])? } else { 0.0 };
+            let theirs = row.number(time_column)? - submitted;
             let record = names.get(name).map(|job| &simulation.records()[*job]);
             let Some(ours) = record.and_then(Record::completion) else {
                 agreement.missing += 1;

@@ -71,6 +71,7 @@ const BUILT_IN: &[(&str, &str)] = worlds![
     "lucid",
     "lucid-preemptive",
     "chronus",
+    "blox",
     "gandiva",
     "sia",
     "pollux",

@@ -20,7 +20,7 @@ pub use sharing::{Alone, Mechanism, PairTable, Sharer, Sharing};
 
 use crate::losses::LossReports;
 use heeler_engine::Rules;
-use heeler_model::Span;
+use heeler_model::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -30,9 +30,13 @@ use std::sync::Arc;
 pub struct Quirks {
     /// A finished job holds its GPUs, and is noticed, so much later.
     pub notice_late_s: f64,
-    /// Whenever anything happens, every running job loses its cost of starting once more, moved or
-    /// not, as far as the time since the last event goes.
+    /// Whenever anything happens, every running job loses its cost of starting once more, and that of
+    /// those it shares GPUs with, moved or not, as far as the time since the last event goes.
     pub restart_all_at_every_event: bool,
+    /// What is due within this part of the time that has passed happens at once.
+    pub together_part: f64,
+    /// Time passes in rounds of so many seconds: jobs join, and are found done, when one is over.
+    pub rounds_s: Option<f64>,
     /// Work is handed out in whole units for a round of so many seconds, a round ends when the last
     /// of it is done, and jobs join at its end.
     pub whole_units_per_round_s: Option<f64>,
@@ -57,7 +61,8 @@ impl Quirks {
     /// Whether services can run beside jobs: where work is handed out by the round, or whatever
     /// happens disturbs everybody, they cannot.
     pub fn can_serve(&self) -> bool {
-        self.whole_units_per_round_s.is_none() && !self.restart_all_at_every_event
+        let rounds = self.rounds_s.is_some() || self.whole_units_per_round_s.is_some();
+        !rounds && !self.restart_all_at_every_event
     }
 }
 
@@ -86,5 +91,22 @@ impl World {
     /// How much later than finished a job is noticed.
     pub fn notice_late(&self) -> Span {
         Span::from_secs_f64(self.quirks.notice_late_s)
+    }
+
+    /// When a job is noticed that finishes at some time.
+    pub fn noticed(&self, finish: Time) -> Time {
+        self.round_over(finish) + self.notice_late()
+    }
+
+    /// Until when things are due that happen at some time.
+    pub fn together(&self, at: Time) -> Time {
+        at + Span::from_micros((at.micros() as f64 * self.quirks.together_part) as u64)
+    }
+
+    /// When the round is over that a time is in, if time passes in rounds.
+    pub fn round_over(&self, at: Time) -> Time {
+        let Some(round_s) = self.quirks.rounds_s else { return at };
+        let round = Span::from_secs_f64(round_s).micros().max(1);
+        Time::from_micros(at.micros().div_ceil(round).saturating_mul(round))
     }
 }

@@ -4,7 +4,8 @@
 
 use super::lucid_pairs;
 use crate::workload::{Names, Row, Table, TraceError};
-use heeler_model::{Cluster, KindId, Milli, ModelId, Pairs};
+use heeler_model::{Cluster, KindId, Milli, ModelId, Pairs, Stages};
+use heeler_solve::interleave::Interleaving;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -34,6 +35,9 @@ pub struct Sharing {
     /// Whether, in addition, a job that has less of a GPU than it asked for is then slower in that
     /// proportion.
     pub proportional: bool,
+    /// How jobs interleave whose stages are known, if they do: then nothing else slows them down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interleave: Option<Interleaving>,
     /// A table of measured pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<PathBuf>,
@@ -45,7 +49,14 @@ pub struct Sharing {
 impl Default for Sharing {
     fn default() -> Sharing {
         let mechanism = Mechanism::TimeSlice;
-        Sharing { mechanism, unmeasured: 1.0, proportional: true, pairs: None, table: None }
+        Sharing {
+            mechanism,
+            unmeasured: 1.0,
+            proportional: true,
+            interleave: None,
+            pairs: None,
+            table: None,
+        }
     }
 }
 
@@ -80,6 +91,19 @@ impl Sharing {
             pace *= f64::from(job.share.0) / f64::from(job.asked.0);
         }
         pace
+    }
+}
+
+impl Sharing {
+    /// The part of its pace alone that a job has whose stages interleave with those of others, if
+    /// they do.
+    pub fn interleaved(&self, job: &Stages, others: &[&Stages]) -> Option<f64> {
+        let stages: Vec<&[f64]> = std::iter::once(job)
+            .chain(others.iter().copied())
+            .map(|job| &job.stage_s[..])
+            .collect();
+        let round_s = self.interleave.as_ref()?.round_s(&stages)?;
+        Some(job.iteration_s / round_s)
     }
 }
 

@@ -38,6 +38,8 @@ pub enum Format {
     Hydra,
     /// Acme's Kalos trace, converted.
     Acme,
+    /// Blox' workloads.
+    Blox,
     /// The Standard Workload Format.
     Swf,
     /// What Slurm's `sacct -P` prints.
@@ -122,6 +124,12 @@ const KNOWN: &[Known] = &[
         "acme",
         "Acme's Kalos trace as converted for simulators; seconds and iterations",
         &["arrival_time", "num_iteration", "iteration_computing_time", "gpu_workers"],
+    ),
+    (
+        Format::Blox,
+        "blox",
+        "workloads as Blox draws them; seconds",
+        &["job_id", "submit", "duration", "gpus"],
     ),
     (Format::Swf, "swf", "the Standard Workload Format of parallel computers", &[]),
     (Format::Slurm, "slurm", "what Slurm's `sacct -P` prints", &[]),
@@ -243,6 +251,7 @@ mod tests {
                 Some(Format::Chronus),
             ),
             ("\"num_gpu\",\"submit_time\",\"iterations\",\"iteration_time\"", Some(Format::Muri)),
+            ("job_id,submit,duration,gpus", Some(Format::Blox)),
             ("a,b,c", None),
         ] {
             assert_eq!(Format::of_line(line), format, "{line}");

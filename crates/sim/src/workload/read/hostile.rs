@@ -42,6 +42,7 @@ const SOUND: &[(Format, char, &str, &str)] = &[
         "a,0,1,5,10,gpu=2,t,u,m,1,1,1,any,1,gpu,1,1,1,node,0,5,9:1,,1,8,1",
     ),
     (Format::Philly, ',', "timestamp,duration,num_gpus,cluster", "2020-01-01 00:00:00,60,1,c"),
+    (Format::Blox, ',', "job_id,submit,duration,gpus", "0,5,100,1"),
     (Format::Tiresias, ',', "job_id,num_gpu,submit_time,model_name,duration", "0,1,0,net,100"),
     (
         Format::Muri,

@@ -1,6 +1,7 @@
 //! Readers: one small file for each format, from rows to jobs.
 
 mod acme;
+mod blox;
 mod chronus;
 mod finish;
 mod format;
@@ -64,6 +65,7 @@ pub fn read(path: &Path, options: &Options, cluster: &mut Cluster) -> Result<Tra
         Format::Lucid => lucid::read(&mut reading, table()?)?,
         Format::Hydra => hydra::read(&mut reading, table()?)?,
         Format::Acme => acme::read(&mut reading, table()?)?,
+        Format::Blox => blox::read(&mut reading, table()?)?,
         Format::Swf => swf::read(&mut reading)?,
         Format::Slurm => slurm::read(&mut reading, Table::open(path, '|')?)?,
     }

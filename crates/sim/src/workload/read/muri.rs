@@ -2,10 +2,11 @@
 //! model_name, …, iteration_time [ms], …`. Its program stretches every iteration by 1.5 %, and
 //! charges a start-up cost by model and size that is in a table of its own.
 
+use super::super::Row;
 use super::super::error::TraceError;
 use super::super::table::Table;
 use super::reading::{Reading, timed_job};
-use heeler_model::{Demand, Span};
+use heeler_model::{Demand, Span, Stages};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -31,9 +32,28 @@ pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceE
         let model = row.text("model_name")?;
         job.start_cost = startup.get(&(gpus, model.to_string())).copied();
         job.spec.model = reading.model(model)?;
+        job.spec.extras_mut().stages = stages(row, iteration_ms)?;
+        // What its owner said of it is in whole seconds, and without the stretch.
+        if row.get("duration").is_some() {
+            job.spec.declared = Some(row.span("duration", 1e-3)?);
+        }
         reading.push(job);
         Ok(())
     })
+}
+
+/// The stages of an iteration: `resource_time_0`, `resource_time_1` and so on, in milliseconds.
+fn stages(row: &Row, iteration_ms: u64) -> Result<Option<Stages>, TraceError> {
+    let mut stage_s = Vec::new();
+    loop {
+        let column = format!("resource_time_{}", stage_s.len());
+        if row.get(&column).is_none() {
+            break;
+        }
+        stage_s.push(row.number(&column)? / 1000.0);
+    }
+    let iteration_s = iteration_ms as f64 * (STRETCH as f64 / 1000.0) / 1000.0;
+    Ok((!stage_s.is_empty()).then_some(Stages { iteration_s, stage_s }))
 }
 
 /// `num_gpu, model_name, overhead_s`.
@@ -82,6 +102,19 @@ mod tests {
         let options = Options { startup: Some(other), ..Options::default() };
         assert_eq!(read(&options), [Some(Span::from_micros(2_500_000)), None]);
         std::fs::remove_dir_all(folder).expect("a folder");
+    }
+
+    #[test]
+    fn stages_and_what_was_declared_are_read() {
+        let text = "job_id,num_gpu,submit_time,iterations,model_name,duration,iteration_time,\
+                    resource_time_0,resource_time_1,resource_time_2\n\
+                    0,2,0,1000,net,41000,40,30,0.5,10\n";
+        let jobs = jobs(text);
+        let stages = jobs[0].spec.stages().expect("stages");
+        assert_eq!(stages.stage_s, [0.03, 0.0005, 0.01]);
+        assert_eq!(stages.iteration_s, 0.0406);
+        assert_eq!(jobs[0].spec.declared, Some(Span::from_secs(41)));
+        assert_eq!(jobs[0].duration(), Span::from_micros(40_600_000));
     }
 
     #[test]

@@ -1,0 +1,69 @@
+//! Decisions of `muri-s` with 500 jobs of one GPU waiting for 128: nearly all of them are
+//! considered, matched two and two, and the twos again. Jobs of eight models, and jobs that all
+//! differ.
+
+use super::choose::Numbers;
+use super::clock::{median, timed};
+use super::report::Figure;
+use super::{Scope, setup, step};
+use anyhow::Result;
+use heeler_engine::{Engine, Rules};
+use heeler_model::{Demand, Event, JobId, JobSpec, Stages, Time};
+use std::sync::Arc;
+
+const CLUSTER: &str = "16x8";
+const JOBS: u32 = 500;
+const DECISIONS: u32 = 9;
+const TARGET_MS: f64 = 20.0;
+
+/// Milliseconds of an iteration and of its stages (input, GPU, network), as measured by Muri's
+/// authors of eight models on one GPU.
+const MODELS: [(f64, [f64; 3]); 8] = [
+    (107.0, [117.0, 68.0, 0.0]),
+    (109.0, [114.0, 80.0, 0.0]),
+    (779.0, [711.0, 110.0, 0.0]),
+    (798.0, [706.0, 59.0, 0.0]),
+    (178.0, [0.5, 160.0, 0.0]),
+    (426.0, [0.6, 410.0, 0.0]),
+    (517.0, [514.0, 14.0, 0.0]),
+    (490.0, [446.0, 8.0, 0.0]),
+];
+
+/// CPU time of a decision.
+pub(super) fn measure(_scope: &Scope) -> Result<Vec<Figure>> {
+    let alike = decisions(false)?;
+    let different = decisions(true)?;
+    let name = |of: &str| format!("muri-s, 500 jobs of {of} waiting");
+    let peer = "the same with eight models";
+    Ok(vec![
+        Figure::new(name("eight models"), alike, "ms/decision").at_most(TARGET_MS),
+        Figure::new(name("their own each"), different, "ms/decision")
+            .against(peer, different / alike),
+    ])
+}
+
+fn decisions(different: bool) -> Result<f64> {
+    step(&format!("muri-s: {DECISIONS} decisions on {JOBS} waiting jobs"));
+    let mut random = Numbers(3);
+    let mut times = Vec::new();
+    for decision in 0..DECISIONS {
+        let cluster = Arc::new(heeler_sim::cluster::read(CLUSTER)?);
+        let mut engine =
+            Engine::new(cluster, setup::recipe("muri-s")?.build(), Rules::default(), 1);
+        for number in 0..JOBS {
+            let (iteration, stages) = MODELS[((number * 7 + decision) % 8) as usize];
+            let times = if different { random.between(0.8, 1.25) } else { 1.0 };
+            let mut spec = JobSpec::new(Demand::gpus(1));
+            spec.declared = Some(heeler_model::Span::from_secs(u64::from(number + 1)));
+            let stage_s = stages.iter().map(|stage| stage * times / 1e3).collect();
+            let iteration_s = iteration * times / 1e3;
+            spec.extras_mut().stages = Some(Stages { iteration_s, stage_s });
+            let spec = Box::new(spec);
+            engine.observe(Time::ZERO, Event::Submitted { job: JobId(number), spec });
+        }
+        let (step, seconds) = timed(|| engine.decide(Time::ZERO));
+        anyhow::ensure!(step.actions.len() == JOBS as usize, "not everybody runs");
+        times.push(seconds * 1e3);
+    }
+    Ok(median(times))
+}

@@ -1,0 +1,11 @@
+//! Groups of jobs that share their GPUs because their stages interleave: whom to consider, whom to
+//! put with whom, and on which GPUs, as in Muri (Zhao et al., SIGCOMM 2022).
+
+mod candidates;
+mod form;
+mod policy;
+mod settle;
+
+pub use form::{Forming, Pairing};
+pub use heeler_solve::interleave::{Interleaving, Turns};
+pub use policy::{Groups, Rank};
