@@ -6,8 +6,8 @@ use crate::fleet::{Draft, Fleet};
 use crate::state::Job;
 use crate::view::View;
 use heeler_model::{
-    Assignment, Demand, JobId, KindId, Load, Placement, Plan, Reason, Report, ServiceId, Span,
-    Stop, Time,
+    Assignment, Demand, JobId, KindId, Load, Placement, Plan, Reach, Reason, Report, ServiceId,
+    Span, Stop, Time,
 };
 use serde_json::Value;
 use smallvec::SmallVec;
@@ -241,6 +241,9 @@ pub struct Want {
     pub demand: Demand,
     /// Whether spreading the job over nodes would hurt it.
     pub skewed: bool,
+    /// How near together the job itself insists on: where a recipe would have it nearer than could
+    /// ever be, it may be further apart, but not further than this.
+    pub insists: Reach,
 }
 
 /// What to try for a job, best first. Most have one.
@@ -337,7 +340,8 @@ pub trait Predict: Send {
 impl Want {
     /// What a job asked for.
     pub fn as_asked(job: &Job) -> Want {
-        Want { gpus: job.spec.demand.asked(), demand: job.spec.demand, skewed: job.spec.skewed }
+        let demand = job.spec.demand;
+        Want { gpus: demand.asked(), demand, skewed: job.spec.skewed, insists: demand.reach }
     }
 
     /// Thousandths of GPUs in all.

@@ -72,7 +72,7 @@ impl<'a> Walk<'a> {
             extra -= more.slots.count();
         }
         if extra > 0 {
-            let mut want = Want { gpus: extra, demand: job.spec.demand, skewed: job.spec.skewed };
+            let mut want = Want { gpus: extra, ..Want::as_asked(job) };
             let kind = self.draft.kind_of(old.slices().first()?.node);
             want.demand.kinds = heeler_model::KindSet::only(kind);
             let found = self.pipe.parts.place.place(&want, &self.draft, self.view);

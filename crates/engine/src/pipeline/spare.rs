@@ -49,7 +49,7 @@ impl Walk<'_> {
         for run in self.plan.run.iter().filter(|run| !moves(run)) {
             let job = state.job(run.job);
             let demand = job.spec.demand;
-            let want = Want { gpus: run.assignment.gpus(), demand, skewed: job.spec.skewed };
+            let want = Want { gpus: run.assignment.gpus(), demand, ..Want::as_asked(job) };
             let Some(placement) = self.fits(job, &want) else { return false };
             self.draft.claim(&placement, Grip::from(&demand));
             runs.push(Run { assignment: want.met_by(placement), ..run.clone() });

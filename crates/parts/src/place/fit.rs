@@ -35,6 +35,7 @@ pub struct Fit {
 
 impl Place for Fit {
     fn place(&self, want: &Want, free: &Draft, _view: &View) -> Result<Placement, Reason> {
+        let want = &widened(want, free);
         if let Some(small) = place_small(want, free, self.pick) {
             return small;
         }
@@ -140,6 +141,24 @@ impl Fit {
             }
         }
     }
+}
+
+/// A want that could never be met as near together as a recipe would have it, as near as it could
+/// be, but never further apart than the job insists on.
+fn widened(want: &Want, free: &Draft) -> Want {
+    let mut want = *want;
+    while want.demand.reach > want.insists {
+        let met = |kind: KindId| free.together_ever(kind, &want.demand) >= want.gpus;
+        if kinds(&want, free).any(met) {
+            break;
+        }
+        let wider = match want.demand.reach {
+            Reach::Node => Reach::Rack,
+            Reach::Rack | Reach::Cluster => Reach::Cluster,
+        };
+        want.demand.reach = wider.max(want.insists);
+    }
+    want
 }
 
 /// Over the nodes that have most room, so that they are as few as possible.

@@ -1,31 +1,39 @@
 //! Who may share GPUs with whom, as far as was measured beforehand.
 
 use heeler_engine::{Job, View};
-use heeler_model::{KindId, ModelId, Reach};
+use heeler_model::{Demand, KindId, ModelId};
 use heeler_solve::Beside;
 use std::collections::BTreeMap;
 
-/// What tells jobs apart where they share GPUs: model, GPUs, memory on each, and how far apart they
-/// may be.
-type Sort = (ModelId, u32, u32, Reach);
+/// What tells jobs apart where they share GPUs: what they train and what they ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Sort {
+    model: ModelId,
+    demand: Demand,
+}
 
-/// The sort of a job; none for one that does not have whole GPUs of a fixed number.
+/// The sort of a job; none for one that does not have whole GPUs.
 fn sort(job: &Job) -> Option<Sort> {
-    let demand = &job.spec.demand;
+    let demand = job.spec.demand;
     let whole = demand.share.is_whole() && demand.asked() > 0;
-    whole.then_some((job.spec.model, demand.asked(), demand.gpu_memory_mb, demand.reach))
+    whole.then_some(Sort { model: job.spec.model, demand })
 }
 
 /// The parts of their rates alone that two sorts keep together on a kind of GPU.
 fn kept(one: Sort, other: Sort, kind: KindId, view: &View) -> Option<(f64, f64)> {
-    let memory = u64::from(one.2) + u64::from(other.2);
-    let alike = (one.1, one.3) == (other.1, other.3);
-    let fits = alike && memory <= u64::from(view.fleet().memory_of(kind));
-    let fleet = view.fleet();
+    let (a, b) = (&one.demand, &other.demand);
+    let (gpus, fleet) = (a.asked(), view.fleet());
     let pairs = &fleet.cluster().pairs;
-    let first = pairs.pace(kind, one.1, (one.0, other.0)).filter(|_| fits)?;
-    let second = pairs.pace(kind, one.1, (other.0, one.0))?;
-    Some((first, second))
+    let first = pairs.pace(kind, gpus, (one.model, other.model))?;
+    let second = pairs.pace(kind, gpus, (other.model, one.model))?;
+    let both = Demand {
+        gpu_memory_mb: a.gpu_memory_mb.saturating_add(b.gpu_memory_mb),
+        cpu_milli: a.cpu_milli.saturating_add(b.cpu_milli),
+        memory_mb: a.memory_mb.saturating_add(b.memory_mb),
+        ..*a
+    };
+    let alike = gpus == b.asked() && a.reach == b.reach;
+    (alike && fleet.together_ever(kind, &both) >= gpus).then_some((first, second))
 }
 
 /// The parts of their rates alone that two jobs keep together on a kind of GPU.

@@ -74,13 +74,11 @@ pub(super) fn seat(chosen: &[Chosen], plan: &mut Plan, view: &View) {
             Ok(placement) if has_room(one, &placement, &mut draft, view) => {
                 sit(one, &placement, plan, &mut draft, view);
             }
-            // Two that do not fit side by side after all: the first has the GPUs to itself.
-            Ok(placement) => {
-                let alone = Chosen { beside: None, ..*one };
-                sit(&alone, &placement, plan, &mut draft, view);
+            // Two that do not fit side by side this time.
+            Ok(_) => {
                 let free = draft.free_of(KindSet::only(one.kind));
                 let reason = heeler_model::Reason::NotEnoughFree { need: gpus(one), free };
-                plan.wait.extend(one.beside.map(|job| Wait { job, reason }));
+                plan.wait.extend(one.jobs().map(|job| Wait { job, reason }));
             }
             Err(reason) => plan.wait.extend(one.jobs().map(|job| Wait { job, reason })),
         }

@@ -123,7 +123,12 @@ impl<'a> Walk<'a> {
             sizes: heeler_model::Sizes { asked: standing.gpus, ..job.spec.demand.sizes },
             ..job.spec.demand
         };
-        let want = Want { gpus: standing.gpus, demand, skewed: job.spec.skewed };
+        let want = Want {
+            gpus: standing.gpus,
+            demand,
+            skewed: job.spec.skewed,
+            insists: job.spec.demand.reach,
+        };
         let placement = match standing.gpus {
             // Jobs without GPUs use no cells.
             0 => {
