@@ -1,6 +1,6 @@
 //! Where a world differs from the plain one in how decisions are taken. Each switch exists because
 //! some author's published program works that way and its results can only be met by doing the
-//! same. Recipes do not look at these; the pipeline and the forecasts do.
+//! same. Cards do not know them; the pipeline, the forecasts and a few parts look at them.
 
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,18 @@ pub enum Idle {
     WorstFirst,
 }
 
+/// How gangs are matched with GPUs, where a recipe does that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gangs {
+    /// With as many as they are.
+    #[default]
+    Whole,
+    /// With one, of which they are due a part of the time, and again every time, as Shockwave's
+    /// published program does: it was written for single GPUs.
+    AsOne,
+}
+
 /// When it is settled which GPUs a job gets that starts while others stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -83,6 +95,12 @@ pub struct Rules {
     pub rounds: RoundClock,
     /// Who gets GPUs that come free between two looks at all jobs.
     pub idle: Idle,
+    /// How gangs are matched with GPUs.
+    pub gangs: Gangs,
+    /// Who does not tell kinds of GPU apart takes the last one on the list, and strikes off another
+    /// that is drawn by the generator of Python's standard library with this seed, as Gavel's
+    /// published program does by mistake.
+    pub leftover_kind_seed: Option<u32>,
     /// When it is settled which GPUs a job gets that starts while others stop.
     pub starts: Starts,
 }
@@ -95,6 +113,8 @@ impl Default for Rules {
             crossing: Crossing::default(),
             rounds: RoundClock::default(),
             idle: Idle::default(),
+            gangs: Gangs::default(),
+            leftover_kind_seed: None,
             starts: Starts::default(),
         }
     }

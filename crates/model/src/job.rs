@@ -79,6 +79,13 @@ pub struct Extras {
     /// What a profile says of its epochs, if it changes its batch on the way.
     #[serde(default)]
     pub regimes: Option<Regimes>,
+    /// What its owner calls it; jobs that are run again and again are called alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Box<str>>,
+    /// Thousandths of the time in which it keeps its GPUs busy when it has them to itself, as a
+    /// profile says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_milli: Option<u32>,
     /// How it goes with the batch it asked for, if its model was profiled before.
     #[serde(default)]
     pub course: Option<Course>,
@@ -200,6 +207,16 @@ impl JobSpec {
     /// What a profile says of its epochs.
     pub fn regimes(&self) -> Option<&Regimes> {
         self.extras.as_ref().and_then(|extras| extras.regimes.as_ref())
+    }
+
+    /// What its owner calls it.
+    pub fn name(&self) -> Option<&str> {
+        self.extras.as_ref().and_then(|extras| extras.name.as_deref())
+    }
+
+    /// Thousandths of the time in which it keeps GPUs busy that it has to itself.
+    pub fn busy_milli(&self) -> Option<u32> {
+        self.extras.as_ref().and_then(|extras| extras.busy_milli)
     }
 
     /// How it goes with the batch it asked for, if its model was profiled before.

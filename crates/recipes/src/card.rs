@@ -6,6 +6,7 @@ use crate::error::CardError;
 use crate::grants::GrantsCard;
 use crate::leases::LeasesCard;
 use crate::policy::PolicyCard;
+use crate::profiled::ProfiledCard;
 use crate::rounds::RoundsCard;
 use crate::serve::ServeCard;
 use crate::shapes::ShapesCard;
@@ -28,8 +29,8 @@ pub(crate) trait Made {
 }
 
 /// The tables of which a card has one.
-const TABLES: [&str; 8] =
-    ["policy", "rounds", "leases", "slices", "cells", "shapes", "grants", "windows"];
+const TABLES: [&str; 9] =
+    ["policy", "rounds", "leases", "slices", "cells", "shapes", "grants", "windows", "profiled"];
 
 /// A recipe on a page.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -67,6 +68,9 @@ pub struct Card {
     /// What it is made of, if it plans a window of rounds ahead.
     #[serde(default)]
     pub windows: Option<WindowsCard>,
+    /// What it is made of, if it tries jobs out first.
+    #[serde(default)]
+    pub profiled: Option<ProfiledCard>,
     /// How it serves models.
     #[serde(default)]
     pub serve: ServeCard,
@@ -93,6 +97,9 @@ pub struct Knob {
     pub unit: String,
     /// What it does.
     pub meaning: String,
+    /// Values worth trying when a site looks for what suits it, as on the command line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tries: Vec<String>,
 }
 
 /// Something the recipe promises.
@@ -137,6 +144,7 @@ impl Card {
             self.shapes.as_ref().map(|table| table as &dyn Made),
             self.grants.as_ref().map(|table| table as &dyn Made),
             self.windows.as_ref().map(|table| table as &dyn Made),
+            self.profiled.as_ref().map(|table| table as &dyn Made),
         ];
         let mut given = tables.into_iter().flatten();
         given.next().filter(|_| given.next().is_none())
@@ -229,4 +237,28 @@ fn set(table: &mut Table, path: &str, value: Value) {
         at = entry.as_table_mut().expect("made a table a line above");
     }
     at.insert(last.into(), value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is worth trying can be tried, and is not what stands there anyway.
+    #[test]
+    fn values_to_try_are_values() {
+        let mut tried = 0;
+        for recipe in crate::all() {
+            let card = Card::read(recipe.text, recipe.name).expect("a card");
+            for knob in &card.knob {
+                for value in &knob.tries {
+                    let knobs = [(knob.name.clone(), value.clone())];
+                    let other = Card::read_with(recipe.text, recipe.name, &knobs);
+                    let other = other.unwrap_or_else(|error| panic!("{error}"));
+                    assert!(format!("{other:?}").len() > 100);
+                    tried += 1;
+                }
+            }
+        }
+        assert!(tried > 10, "{tried} values to try");
+    }
 }

@@ -9,6 +9,8 @@ mod leases;
 mod places;
 mod plans;
 mod policy;
+mod predictors;
+mod profiled;
 mod quantity;
 mod registry;
 mod rounds;
@@ -28,6 +30,8 @@ pub use plans::{
     AheadCard, CloudPriceCard, GadgetCard, GenieCard, SmdCard, SpinCard, UrgentCard, UtilityCard,
 };
 pub use policy::{OrderCard, PolicyCard};
+pub use predictors::PredictCard;
+pub use profiled::{ProfiledCard, SharingCard};
 pub use registry::{BuiltIn, all, find};
 pub use rounds::{RoundsCard, SharesCard};
 pub use serve::{BatchingCard, ServeCard};

@@ -1,5 +1,6 @@
 //! Placements as they are written in cards: which GPUs a job gets.
 
+use crate::quantity::up_to_one;
 use heeler_engine::{Pick, Place};
 use heeler_parts::place;
 use place::Remainder;
@@ -32,6 +33,12 @@ pub enum PlaceCard {
     SkewAware,
     /// As best fit, with the remainder of large jobs on the emptiest node.
     BestFitRemainderEmptiest,
+    /// The fullest node with room; the fastest kind is left to jobs that run on nothing else.
+    SpareBest {
+        /// The part of the fastest GPUs that stays free of others.
+        #[serde(deserialize_with = "up_to_one")]
+        keep: f64,
+    },
 }
 
 impl PlaceCard {
@@ -53,6 +60,7 @@ impl PlaceCard {
             PlaceCard::Even => Box::new(place::Even),
             PlaceCard::Spread => Box::new(place::Spread),
             PlaceCard::SkewAware => Box::new(place::SkewAware),
+            PlaceCard::SpareBest { keep } => Box::new(place::SpareBest { keep }),
         }
     }
 }

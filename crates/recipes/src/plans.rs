@@ -1,6 +1,6 @@
 //! Cards of recipes that reckon ahead what jobs are worth and when they would end.
 
-use crate::policy::PredictCard;
+use crate::predictors::PredictCard;
 use crate::quantity::{Length, amount, one_or_more, part, period, positive};
 use heeler_model::Span;
 use heeler_parts::plans::{

@@ -4,11 +4,10 @@
 use crate::card::Made;
 use crate::gates::GateCard;
 use crate::places::PlaceCard;
-use crate::quantity::{GpuTime, Length, Promote, one_or_more, part, period, sigma};
-use heeler_engine::{
-    Allocate, Cadence, Fit, Order, Parts, Pipeline, Policy, Predict, Preempt, Resize,
-};
-use heeler_parts::{allocate, order, predict, resize};
+use crate::predictors::PredictCard;
+use crate::quantity::{GpuTime, Length, Promote, one_or_more, part, period};
+use heeler_engine::{Allocate, Cadence, Fit, Order, Parts, Pipeline, Policy, Preempt, Resize};
+use heeler_parts::{allocate, order, resize};
 use order::{Served, Weigh};
 use serde::{Deserialize, Serialize};
 use toml::Value;
@@ -143,28 +142,6 @@ pub enum WithinCard {
     AsEntered,
 }
 
-/// Predictors.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum PredictCard {
-    /// The truth, which only a simulator knows.
-    Oracle,
-    /// What the owner declared.
-    Declared,
-    /// The truth times a log-normal error.
-    Noisy {
-        /// Standard deviation of the logarithm of the error.
-        #[serde(deserialize_with = "sigma")]
-        sigma: f64,
-    },
-    /// Until its loss has settled, by a curve through what it reported; what was declared, before.
-    Convergence {
-        /// The part of all it falls that a settled loss falls from one report to the next.
-        #[serde(deserialize_with = "part")]
-        settled: f64,
-    },
-}
-
 /// Allocations.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -238,21 +215,6 @@ pub enum CadenceCard {
     Event,
     /// At whole multiples of a time.
     Round(#[serde(deserialize_with = "period")] Length),
-}
-
-impl PredictCard {
-    pub(crate) fn build(&self) -> Box<dyn Predict> {
-        match *self {
-            PredictCard::Oracle => Box::new(predict::Oracle),
-            PredictCard::Declared => Box::new(predict::Declared),
-            PredictCard::Noisy { sigma } => Box::new(predict::Noisy { sigma }),
-            PredictCard::Convergence { settled } => Box::new(predict::Convergence::new(settled)),
-        }
-    }
-
-    pub(crate) fn knows_the_truth(&self) -> bool {
-        matches!(self, PredictCard::Oracle | PredictCard::Noisy { .. })
-    }
 }
 
 impl OrderCard {

@@ -5,7 +5,7 @@ use crate::card::Made;
 use crate::plans::{
     AheadCard, AndreasCard, CloudPriceCard, GadgetCard, GenieCard, SmdCard, SpinCard,
 };
-use crate::policy::PredictCard;
+use crate::predictors::PredictCard;
 use crate::quantity::{Length, one_or_more, period, positive, up_to_one};
 use heeler_engine::Policy;
 use heeler_parts::goodput::{Allot, Dorm, Optimus, Settling, ShapeRounds, Sia, Slaq};

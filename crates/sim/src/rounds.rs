@@ -6,7 +6,7 @@
 
 use crate::record::Outcome;
 use crate::simulation::Simulation;
-use heeler_engine::Phase;
+use heeler_engine::{Phase, PythonRandom};
 use heeler_model::{Event, Exit, Generation, JobId, KindId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,14 +39,14 @@ pub(crate) struct Rounds {
     /// Seconds booked for jobs that are not done, where the world asks for it.
     ran_s: BTreeMap<JobId, f64>,
     failures: BTreeMap<JobId, u32>,
-    shuffle: Option<crate::workload::PythonRandom>,
+    shuffle: Option<PythonRandom>,
     /// Rounds in a row in which nothing happened at all.
     stalled: u32,
 }
 
 impl Rounds {
     pub(crate) fn new(seed: Option<u32>) -> Rounds {
-        let shuffle = seed.map(crate::workload::PythonRandom::new);
+        let shuffle = seed.map(PythonRandom::new);
         Rounds { shuffle, ..Rounds::default() }
     }
 }

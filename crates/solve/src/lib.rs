@@ -3,6 +3,7 @@
 
 mod assignment;
 pub mod auction;
+pub mod boost;
 pub mod choose;
 mod falling;
 pub mod goodput;

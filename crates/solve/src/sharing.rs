@@ -59,8 +59,10 @@ const GRAIN: f64 = 1e-6;
 
 impl Sharing {
     /// Raise the worth of whoever has the least as far as it goes; then, among all ways to do so,
-    /// take the one with the smallest sum of squares. There is only one, so the answer does not
-    /// hang on where a solver comes to, and nobody is promised what the level does not need.
+    /// take the one with the smallest sum of squares, each over the places of its column: as far as
+    /// it makes no difference, everybody has an equal part of everything. There is only one, so the
+    /// answer does not hang on where a solver comes to, and nobody is promised what the level does
+    /// not need.
     pub fn max_min(&self) -> Division {
         self.merged().max_min()
     }

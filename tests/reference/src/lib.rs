@@ -3,6 +3,7 @@
 //! tests say so loudly and pass.
 
 mod figures;
+pub mod gavel;
 
 pub use figures::{Within, shows};
 
@@ -63,6 +64,17 @@ impl Case<'_> {
         data: &Path,
         change: impl FnOnce(&mut World, &Trace, &Cluster),
     ) -> Simulation {
+        let mut simulation = self.prepare(data, change);
+        simulation.run();
+        simulation
+    }
+
+    /// All of it at the start, in such a world.
+    pub fn prepare(
+        &self,
+        data: &Path,
+        change: impl FnOnce(&mut World, &Trace, &Cluster),
+    ) -> Simulation {
         let mut cluster: Cluster =
             heeler_sim::cluster::read(self.cluster).expect("the cluster can be read");
         let path = data.join(self.trace);
@@ -81,9 +93,7 @@ impl Case<'_> {
         }
         change(&mut world, &trace, &cluster);
         let arrivals = Box::new(trace.workload);
-        let mut simulation = Simulation::of_recipe(&card, world, Arc::new(cluster), arrivals, 0);
-        simulation.run();
-        simulation
+        Simulation::of_recipe(&card, world, Arc::new(cluster), arrivals, 0)
     }
 
     /// Run it and compare with a table of results below the data folder.

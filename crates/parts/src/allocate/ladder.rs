@@ -1,6 +1,6 @@
 //! Close together at first, and further apart the longer it waits: all of a job on one node, after
 //! some time in one rack, after some more anywhere. Waiting a little for locality often gets it
-//! (delay scheduling, Zaharia et al., EuroSys 2010). Placements ask for no more than could ever be:
+//! (delay scheduling, Zaharia et al., EuroSys 2010). It asks for no more than could ever be:
 //! a job that is larger than a node begins with a rack. What a job insists on itself is never
 //! relaxed.
 
@@ -39,7 +39,15 @@ impl Ladder {
 impl Allocate for Ladder {
     fn wants(&self, job: &Job, view: &View) -> Wants {
         let mut want = Want::as_asked(job);
-        want.demand.reach = want.demand.reach.max(self.reach(job, view));
+        let (own, now) = (want.demand.reach, self.reach(job, view));
+        for reach in [Reach::Node, Reach::Rack, Reach::Cluster] {
+            want.demand.reach = own.max(reach.min(now));
+            let fleet = view.fleet();
+            let mut kinds = want.demand.kinds.iter(fleet.cluster().kinds.len());
+            if kinds.any(|kind| fleet.together_ever(kind, &want.demand) >= want.gpus) {
+                break;
+            }
+        }
         smallvec![want]
     }
 

@@ -35,7 +35,6 @@ pub struct Fit {
 
 impl Place for Fit {
     fn place(&self, want: &Want, free: &Draft, _view: &View) -> Result<Placement, Reason> {
-        let want = &widened(want, free);
         if let Some(small) = place_small(want, free, self.pick) {
             return small;
         }
@@ -141,22 +140,6 @@ impl Fit {
             }
         }
     }
-}
-
-/// A want that could never be met as near together as it says, as near as it could be.
-fn widened(want: &Want, free: &Draft) -> Want {
-    let mut want = *want;
-    while want.demand.reach != Reach::Cluster {
-        let met = |kind: KindId| free.together_ever(kind, &want.demand) >= want.gpus;
-        if kinds(&want, free).any(met) {
-            break;
-        }
-        want.demand.reach = match want.demand.reach {
-            Reach::Node => Reach::Rack,
-            Reach::Rack | Reach::Cluster => Reach::Cluster,
-        };
-    }
-    want
 }
 
 /// Over the nodes that have most room, so that they are as few as possible.

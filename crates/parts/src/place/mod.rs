@@ -8,6 +8,7 @@ mod fit;
 mod local_search;
 mod most_room;
 mod skew;
+mod spare_best;
 mod spread;
 
 pub use anywhere::Anywhere;
@@ -16,6 +17,7 @@ pub use fit::{Fit, Remainder};
 pub use local_search::LocalSearch;
 pub use most_room::MostRoom;
 pub use skew::SkewAware;
+pub use spare_best::SpareBest;
 pub use spread::Spread;
 
 use heeler_engine::{Draft, Grip, Pick, Want};

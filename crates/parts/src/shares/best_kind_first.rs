@@ -4,16 +4,20 @@
 //! may be put beside one that has, where both together do well (its packed form).
 
 use super::beside::together;
+use super::leftover_kind::LeftoverKind;
 use super::{Due, Kinds, Shares, kinds_by_name, rate};
 use heeler_engine::{Job, View};
 use heeler_model::{KindId, TenantId};
 use heeler_solve::Pair;
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// First come, first served, on the best kind with room.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct BestKindFirst {
     kinds: Kinds,
+    /// Who has which kind in a world with that mistake.
+    leftover: LeftoverKind,
     /// Two may share GPUs if they keep more than this together, of one each.
     packing: Option<f64>,
 }
@@ -21,7 +25,7 @@ pub struct BestKindFirst {
 impl BestKindFirst {
     /// Telling kinds apart or not.
     pub fn new(kinds: Kinds) -> BestKindFirst {
-        BestKindFirst { kinds, packing: None }
+        BestKindFirst { kinds, packing: None, leftover: LeftoverKind::default() }
     }
 
     /// And two on the same GPUs, if together they keep more than so much, of one each.
@@ -57,6 +61,11 @@ impl BestKindFirst {
         pairs
     }
 
+    /// The seed by which kinds are drawn in a world with that mistake.
+    fn leftover_seed(&self, view: &View) -> Option<u32> {
+        view.rules().leftover_kind_seed.filter(|_| self.kinds == Kinds::Agnostic)
+    }
+
     /// How much a job wants a kind that has so many GPUs free.
     fn liking(&self, job: &Job, kind: KindId, free: u32, view: &View) -> f64 {
         let rate = rate(job, kind, view);
@@ -72,6 +81,9 @@ impl BestKindFirst {
 
 impl Shares for BestKindFirst {
     fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Due {
+        if self.leftover_seed(view).is_some() {
+            return self.leftover.rows(jobs, places.len()).into();
+        }
         let kinds = kinds_by_name(view);
         let mut free: Vec<u32> = places.iter().map(|places| *places as u32).collect();
         let mut rows = vec![vec![0.0; kinds.len()]; jobs.len()];
@@ -111,7 +123,24 @@ impl Shares for BestKindFirst {
         self.packing.is_some()
     }
 
+    fn settle(&mut self, jobs: &[&Job], places: &[f64], view: &View) {
+        if let Some(seed) = self.leftover_seed(view) {
+            self.leftover.settle(jobs, places, seed, view);
+        }
+    }
+
+    fn save(&self) -> Value {
+        serde_json::to_value(&self.leftover).expect("plain data")
+    }
+
+    fn restore(&mut self, saved: &Value) -> Result<(), String> {
+        let saved: Option<LeftoverKind> =
+            serde_json::from_value(saved.clone()).map_err(|error| error.to_string())?;
+        self.leftover = saved.unwrap_or_default();
+        Ok(())
+    }
+
     fn fork(&self) -> Box<dyn Shares> {
-        Box::new(*self)
+        Box::new(self.clone())
     }
 }

@@ -7,6 +7,7 @@ mod best_kind_first;
 mod equal;
 mod in_parts;
 mod isolated;
+mod leftover_kind;
 mod matching;
 mod optimal;
 mod round_target;

@@ -9,7 +9,13 @@ use heeler_model::{KindId, TenantId};
 use heeler_solve::{Division, Finish, Floor, Row, Sharing, Within};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+/// By how much less than as early as possible all must be done when the rest is shared out, so that
+/// it can be done in spite of rounding.
+const EASE: f64 = 1e-6;
+/// A price that is as good as nothing, as a part of the dearest.
+const CHEAP: f64 = 1e-3;
 
 /// What is best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,8 +61,6 @@ pub struct Optimal {
     kinds: Kinds,
     /// Who says how much work jobs are, where that matters.
     predict: Box<dyn Predict>,
-    /// What an hour of a GPU costs, by the name of its kind; one, where nothing is said.
-    prices: BTreeMap<String, f64>,
     /// Whether two jobs may share GPUs.
     pairs: bool,
     /// What finish times are compared with.
@@ -83,24 +87,12 @@ impl Optimal {
     /// Shares that are best by an objective, telling kinds apart or not; a predictor says how much
     /// work jobs are, where that matters.
     pub fn new(objective: Objective, kinds: Kinds, predict: Box<dyn Predict>) -> Optimal {
-        let (prices, isolated) = (BTreeMap::new(), Isolated::default());
-        Optimal { objective, kinds, predict, prices, pairs: false, isolated }
+        Optimal { objective, kinds, predict, pairs: false, isolated: Isolated::default() }
     }
 
     /// Two jobs may share GPUs, where it was measured what comes of it.
     pub fn in_pairs(self, pairs: bool) -> Optimal {
         Optimal { pairs, ..self }
-    }
-
-    /// At these prices of an hour of a GPU, by the name of its kind.
-    pub fn priced(self, prices: BTreeMap<String, f64>) -> Optimal {
-        Optimal { prices, ..self }
-    }
-
-    fn price(&self, kind: usize, view: &View) -> f64 {
-        let fleet = view.fleet();
-        let name = fleet.cluster().kinds[kind].name.as_str();
-        self.prices.get(name).copied().unwrap_or(1.0)
     }
 
     /// The rates that a job is taken to have.
@@ -134,11 +126,12 @@ impl Optimal {
             Objective::Steps | Objective::FinishTime => 1.0,
         };
         let divide_by = divide_by.max(f64::MIN_POSITIVE);
-        let worth = |(kind, rate): (usize, &f64)| match self.objective {
-            Objective::Cost => rate / divide_by / self.price(kind, view),
-            _ => rate / divide_by,
+        let prices = match self.objective {
+            Objective::Cost => prices(view),
+            _ => vec![1.0; places.len()],
         };
-        Row { size: gpus, worth: rates.iter().enumerate().map(worth).collect() }
+        let priced = rates.iter().zip(prices);
+        Row { size: gpus, worth: priced.map(|(rate, price)| rate / divide_by / price).collect() }
     }
 
     /// When a job would end at the latest, were everybody by itself.
@@ -162,7 +155,8 @@ impl Optimal {
 
     fn divide(&self, sharing: &Sharing, jobs: &[&Job], view: &View) -> Division {
         match self.objective {
-            Objective::MaxMin | Objective::Makespan => sharing.max_min(),
+            Objective::MaxMin => sharing.max_min(),
+            Objective::Makespan => done_early(sharing),
             Objective::Throughput | Objective::Steps => sharing.max_sum(),
             Objective::FinishTime => {
                 let finishes = jobs.iter().map(|job| self.finish(job, view));
@@ -217,7 +211,7 @@ impl Shares for Optimal {
             true => self.divide_in_pairs(&sharing, &sharers, view),
             false => self.divide(&sharing, &sharers, view),
         };
-        if self.objective == Objective::Makespan {
+        if self.objective == Objective::Makespan && self.packs() {
             fill_up(&mut division, &sharing);
         }
         let mut alone = vec![nothing; jobs.len()];
@@ -259,16 +253,19 @@ impl Shares for Optimal {
 
     fn fork(&self) -> Box<dyn Shares> {
         let (predict, isolated) = (self.predict.fork(), self.isolated.clone());
-        let prices = self.prices.clone();
-        Box::new(Optimal {
-            objective: self.objective,
-            kinds: self.kinds,
-            predict,
-            prices,
-            pairs: self.pairs,
-            isolated,
-        })
+        Box::new(Optimal { predict, isolated, ..*self })
     }
+}
+
+/// What an hour of a GPU of each kind costs now. Where nothing has a price, all cost the same; one
+/// that costs nothing beside others that do is very cheap.
+fn prices(view: &View) -> Vec<f64> {
+    let fleet = view.fleet();
+    let each = fleet.cluster().kinds.iter().map(|kind| kind.price_at(view.now()));
+    let prices: Vec<f64> = each.collect();
+    let dearest = prices.iter().copied().fold(0.0, f64::max);
+    let least = if dearest > 0.0 { dearest * CHEAP } else { 1.0 };
+    prices.into_iter().map(|price| price.max(least)).collect()
 }
 
 /// Shares by tenants, each with its weight among those beside it.
@@ -293,8 +290,28 @@ fn by_tenants(sharing: &Sharing, jobs: &[&Job], within: Within, view: &View) -> 
     sharing.water_fill(&of_jobs, &weights, within)
 }
 
-/// What is left when all are done in time is shared out, too: on each kind, everybody has the same
-/// part of what it lacks to all the time.
+/// All are done as early as possible; and with what is left over beyond that, as much as possible
+/// of what everybody has left is done in the meantime, so that short jobs are done first.
+fn done_early(sharing: &Sharing) -> Division {
+    let first = sharing.max_min();
+    if first.level <= 0.0 {
+        return first;
+    }
+    // What each would have done of its work by the time that all are done.
+    let by_then = |row: &Row| -> Vec<f64> {
+        row.worth.iter().map(|worth| worth / first.level / (1.0 - EASE)).collect()
+    };
+    let rows = sharing.rows.iter().map(|row| Row { size: row.size, worth: by_then(row) });
+    let scaled = Sharing { places: sharing.places.clone(), rows: rows.collect() };
+    let floors: Vec<Floor> = scaled.rows.iter().map(|row| Some(row.worth.clone())).collect();
+    match scaled.max_sum_above(&floors) {
+        Some(second) => Division { level: first.level, ..second },
+        None => first,
+    }
+}
+
+/// In pairs, what is left when all are done in time is shared out: on each kind, everybody has the
+/// same part of what it lacks to all the time.
 fn fill_up(division: &mut Division, sharing: &Sharing) {
     let Division { parts, pairs, .. } = division;
     let mut beside = vec![0.0; parts.len()];

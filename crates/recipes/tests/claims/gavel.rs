@@ -1,6 +1,7 @@
 //! Gavel's shares: best by an objective, realised in rounds.
 
 use super::scene::{Row, Scene, job, measured};
+use heeler_model::{Price, Time};
 use heeler_sim::workload::{GeneratorOptions, Shape};
 
 const AGNOSTIC: (&str, &str) = ("kinds", "agnostic");
@@ -15,7 +16,7 @@ fn gavel_improves_on_a_third_of_each() {
     let scene = Scene::new("1x1:v100+1x1:k80", rows);
     let mut simulation = scene.simulation("gavel", &[]);
     let hours = 200.0;
-    simulation.run_until(heeler_model::Time::from_secs_f64(hours * 3600.0));
+    simulation.run_until(Time::from_secs_f64(hours * 3600.0));
     for (name, speed) in speeds {
         let id = simulation.find(name).expect("a job");
         let done = simulation.records()[id].done_at(simulation.now());
@@ -118,7 +119,7 @@ fn gavel_gives_tenants_their_parts() {
         let rows = names.map(|name| job(name, 0, 1, 1_000_000).of(tenant(name)));
         let scene = Scene::new("1x1", rows);
         let mut simulation = scene.simulation("gavel", &[("objective", objective)]);
-        let end = heeler_model::Time::from_secs(200 * 360);
+        let end = Time::from_secs(200 * 360);
         simulation.run_until(end);
         names.map(|name| {
             let job = simulation.engine().state().job(simulation.find(name).expect("a job"));
@@ -152,7 +153,11 @@ fn gavel_among_equals_is_max_min() {
 fn gavel_by_cost_pays_for_speed_only_where_a_deadline_asks_for_it() {
     let run = |row: Row| {
         let knobs = [("objective", "cost"), ("fill-idle", "false")];
-        Scene::new("v100=1,k80=1", [row]).run("gavel", &knobs).end("job")
+        let mut scene = Scene::new("v100=1,k80=1", [row]);
+        for (kind, micro) in scene.cluster.kinds.iter_mut().zip([2_500_000, 500_000]) {
+            kind.prices = vec![Price { from: Time::ZERO, micro }];
+        }
+        scene.run("gavel", &knobs).end("job")
     };
     let row = || job("job", 0, 1, 1).units(7200.0, &[2.0, 1.0]);
     assert_eq!(run(row()), 7200.0);

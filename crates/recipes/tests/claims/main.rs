@@ -1,6 +1,7 @@
 //! The claims of the cards: each `[[claim]]` of a recipe names a test here that shows it. Worked
 //! examples say in a comment how their numbers come about.
 
+mod ali_mlaas;
 mod allox;
 mod andreas;
 mod asha;
@@ -25,11 +26,14 @@ mod gittins;
 mod graphene;
 mod hived;
 mod las;
+mod lucid;
 mod oasis;
 mod optimus;
 mod philly;
 mod pop;
+mod predictors;
 mod priority;
+mod qssf;
 mod rounds;
 mod scene;
 mod shockwave;

@@ -92,6 +92,18 @@ impl Row {
         self
     }
 
+    /// Its owner calls it so.
+    pub(crate) fn named(mut self, name: &str) -> Row {
+        self.job.spec.extras_mut().name = Some(name.into());
+        self
+    }
+
+    /// It keeps its GPUs busy for so many thousandths of the time.
+    pub(crate) fn busy(mut self, milli: u32) -> Row {
+        self.job.spec.extras_mut().busy_milli = Some(milli);
+        self
+    }
+
     /// It needs so many CPU cores and so much memory, MB, beside each GPU.
     pub(crate) fn beside(mut self, cpus: u32, memory_mb: u32) -> Row {
         self.job.spec.demand.cpu_milli = cpus * 1000;
@@ -294,6 +306,18 @@ impl Run {
     pub(crate) fn preemptions(&self) -> u32 {
         self.simulation.records().all().iter().map(|record| record.preemptions).sum()
     }
+}
+
+/// Random rigid jobs, in order of submission; all that happens to them happens at whole tens of
+/// seconds, if they are left alone.
+pub(crate) fn in_tens(gpus: u32) -> impl Strategy<Value = Vec<Row>> {
+    prop::collection::vec((0u64..12, 1..=gpus, 1u64..6), 1..30).prop_map(|mut made| {
+        made.sort_unstable();
+        let row = |(index, (submit, gpus, length)): (usize, &(u64, u32, u64))| {
+            job(&index.to_string(), submit * 10, *gpus, length * 10)
+        };
+        made.iter().enumerate().map(row).collect()
+    })
 }
 
 /// Random jobs for a small cluster: submitted within two minutes, at most so many GPUs, up to a

@@ -4,6 +4,7 @@
 mod card;
 mod costs;
 mod failures;
+mod lucid_pairs;
 mod measured;
 mod pace;
 mod profiles;

@@ -2,6 +2,7 @@
 //! mechanism and with a share of it each, or by a rule where nothing was measured. What one loses
 //! says nothing of what the other does.
 
+use super::lucid_pairs;
 use crate::workload::{Names, Row, Table, TraceError};
 use heeler_model::{Cluster, KindId, Milli, ModelId, Pairs};
 use serde::{Deserialize, Serialize};
@@ -28,9 +29,11 @@ pub enum Mechanism {
 pub struct Sharing {
     /// How GPUs run several jobs.
     pub mechanism: Mechanism,
-    /// The part of its pace that each neighbour leaves a job where the two were not measured; in
-    /// addition, a job that has less of a GPU than it asked for is slower in that proportion.
+    /// The part of its pace that each neighbour leaves a job where the two were not measured.
     pub unmeasured: f64,
+    /// Whether, in addition, a job that has less of a GPU than it asked for is then slower in that
+    /// proportion.
+    pub proportional: bool,
     /// A table of measured pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<PathBuf>,
@@ -42,7 +45,7 @@ pub struct Sharing {
 impl Default for Sharing {
     fn default() -> Sharing {
         let mechanism = Mechanism::TimeSlice;
-        Sharing { mechanism, unmeasured: 1.0, pairs: None, table: None }
+        Sharing { mechanism, unmeasured: 1.0, proportional: true, pairs: None, table: None }
     }
 }
 
@@ -73,7 +76,7 @@ impl Sharing {
                 }
             }
         }
-        if guessed && job.share < job.asked {
+        if guessed && self.proportional && job.share < job.asked {
             pace *= f64::from(job.share.0) / f64::from(job.asked.0);
         }
         pace
@@ -108,7 +111,7 @@ impl PairTable {
     /// (parts of the GPU; any, if it does not say). `pace` is what the model does beside the
     /// neighbour, relative to what it does alone. It is a mistake if no row is of models and a kind
     /// that occur. Or read Gavel's table, `gpu_type, consolidated, num_gpus, job_a, job_b,
-    /// steps_per_s_a, steps_per_s_b`, if it is known what jobs do alone.
+    /// steps_per_s_a, steps_per_s_b`, if it is known what jobs do alone; or Lucid's.
     pub fn read(
         path: &Path,
         models: &Names,
@@ -118,6 +121,9 @@ impl PairTable {
         let file = Table::open(path, ',')?;
         if file.header().has(&["gpu_type", "job_a", "job_b", "steps_per_s_a"]) {
             return PairTable::in_steps(path, file, models, cluster, alone);
+        }
+        if lucid_pairs::is(file.header()) {
+            return lucid_pairs::read(path, file, models, cluster);
         }
         file.header().must_have(&["kind", "model", "neighbour", "pace"])?;
         let mut table = PairTable::default();
@@ -149,7 +155,7 @@ impl PairTable {
         table.of_use(path)
     }
 
-    fn of_use(self, path: &Path) -> Result<PairTable, TraceError> {
+    pub(super) fn of_use(self, path: &Path) -> Result<PairTable, TraceError> {
         match self.rows.is_empty() {
             true => Err(TraceError::file(path, "has no row for models and a kind that occur here")
                 .hint("models are those of the trace, kinds those of the cluster")),

@@ -104,6 +104,13 @@ impl Merged {
         programme.maximise(STEPS_MAX)
     }
 
+    /// How few places a column has, beside the others: what squares of shares in it count, so that
+    /// the smallest sum of them is a part of each column in proportion to its places.
+    pub(super) fn rarity(&self, column: usize) -> f64 {
+        let most = self.places.iter().copied().fold(1.0, f64::max);
+        most / self.places[column].max(1.0)
+    }
+
     /// Of all shares that are worth no less than a floor to each class, those with the smallest sum
     /// of squares over all rows. There is only one such answer. Where it cannot be found, what was
     /// found before.
@@ -145,8 +152,8 @@ impl Merged {
     fn squared(&self, mut second: Linear, before: &Answer) -> Division {
         let columns = self.places.len();
         for (index, count) in self.counts.iter().enumerate() {
-            for variable in index * columns..(index + 1) * columns {
-                second.set_penalty(variable, *count);
+            for column in 0..columns {
+                second.set_penalty(index * columns + column, *count * self.rarity(column));
             }
         }
         self.second(&second.maximise(STEPS_MAX), before)
