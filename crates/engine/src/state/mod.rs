@@ -31,6 +31,7 @@ pub struct State {
     pub(crate) now: Time,
     pub(crate) seed: u64,
     pub(crate) rules: Rules,
+    cluster: Arc<Cluster>,
     pub(crate) fleet: RefCell<Fleet>,
     pub(crate) jobs: JobTable,
     pub(crate) tenants: Tenants,
@@ -65,7 +66,8 @@ impl State {
             tenants: Tenants::new(&cluster),
             on_node: vec![SmallVec::new(); cluster.nodes.len()],
             touched: Touched::default(),
-            fleet: RefCell::new(Fleet::new(cluster)),
+            fleet: RefCell::new(Fleet::new(cluster.clone())),
+            cluster,
             jobs: JobTable::default(),
             demands: Vec::new(),
             ever: Vec::new(),
@@ -92,6 +94,11 @@ impl State {
     /// The seed of all random streams.
     pub fn seed(&self) -> u64 {
         self.seed
+    }
+
+    /// The cluster as its owner describes it; to be had while a draft is in use, too.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
     }
 
     /// What is free.

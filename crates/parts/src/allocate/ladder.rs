@@ -5,8 +5,9 @@
 //! relaxed.
 
 use heeler_engine::{Allocate, Job, View, Want, Wants};
-use heeler_model::{Reach, Span};
+use heeler_model::{RackId, Reach, Span};
 use smallvec::smallvec;
+use std::collections::BTreeMap;
 
 /// Close together at first.
 #[derive(Clone, Copy, Debug)]
@@ -23,12 +24,21 @@ impl Ladder {
         [self.node, self.node + self.rack]
     }
 
-    /// How near to each other its GPUs must be by now.
+    /// How near to each other its GPUs must be by now. What could never be had, by the number of
+    /// GPUs, is not waited for.
     fn reach(&self, job: &Job, view: &View) -> Reach {
         let waited = view.now().since(job.since);
-        if waited < self.node {
+        let (cluster, demand) = (view.cluster(), &job.spec.demand);
+        let nodes = || cluster.nodes.iter().filter(|node| demand.kinds.contains(node.kind));
+        let on_node = || nodes().any(|node| node.gpus >= demand.asked());
+        let in_rack = || {
+            let mut racks: BTreeMap<RackId, u32> = BTreeMap::new();
+            nodes().for_each(|node| *racks.entry(node.rack).or_default() += node.gpus);
+            racks.values().any(|gpus| *gpus >= demand.asked())
+        };
+        if waited < self.node && on_node() {
             Reach::Node
-        } else if waited < self.node + self.rack {
+        } else if waited < self.node + self.rack && in_rack() {
             Reach::Rack
         } else {
             Reach::Cluster
@@ -39,15 +49,7 @@ impl Ladder {
 impl Allocate for Ladder {
     fn wants(&self, job: &Job, view: &View) -> Wants {
         let mut want = Want::as_asked(job);
-        let (own, now) = (want.demand.reach, self.reach(job, view));
-        for reach in [Reach::Node, Reach::Rack, Reach::Cluster] {
-            want.demand.reach = own.max(reach.min(now));
-            let fleet = view.fleet();
-            let mut kinds = want.demand.kinds.iter(fleet.cluster().kinds.len());
-            if kinds.any(|kind| fleet.together_ever(kind, &want.demand) >= want.gpus) {
-                break;
-            }
-        }
+        want.demand.reach = want.demand.reach.max(self.reach(job, view));
         smallvec![want]
     }
 
