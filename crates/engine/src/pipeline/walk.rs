@@ -119,11 +119,14 @@ impl<'a> Walk<'a> {
         }
         // Room that was made for one may do for another, who was looked at before and may make
         // none of its own.
-        let mut stops = 0;
-        while matches!(self.pipe.parts.preempt, Preempt::Reclaim { .. })
-            && self.plan.stop.len() > stops
-        {
-            stops = self.plan.stop.len();
+        let (mut stops, mut runs) = (0, 0);
+        while let Preempt::Reclaim { from_used, .. } = self.pipe.parts.preempt {
+            // Those who start may fill the cluster so far that what was lent is taken back.
+            let filled = from_used > 0 && self.plan.run.len() > runs;
+            if self.plan.stop.len() <= stops && !(filled && self.is_used_from(from_used)) {
+                break;
+            }
+            (stops, runs) = (self.plan.stop.len(), self.plan.run.len());
             self.plan.wait.clear();
             self.walk();
         }
