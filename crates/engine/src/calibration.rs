@@ -1,5 +1,5 @@
-//! How well a predictor has done: what it said beside what was seen. Data, so that a run can show it
-//! and a recipe can be judged with its predictor.
+//! How well a predictor has done: what it said beside what was seen. Data, so that a run can show
+//! it and a recipe can be judged with its predictor.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +22,8 @@ pub struct Calibration {
     pub ratio_p90: f64,
     /// Part of what was seen that was between half of what was predicted and twice that.
     pub within_double: f64,
-    /// The factor by which it is wrong on average, one being right: the geometric mean of the larger
-    /// of predicted and seen over the smaller.
+    /// The factor by which it is wrong on average, one being right: the geometric mean of the
+    /// larger of predicted and seen over the smaller.
     pub factor: f64,
     /// By what was predicted, a band for each factor of ten.
     pub bands: Vec<Band>,

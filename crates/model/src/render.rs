@@ -233,10 +233,6 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
             ),
             Some("its turn comes again as they catch up".into()),
         ),
-        Reason::Profiled { ran } => (
-            format!("it was tried out for {ran} and waits for GPUs to go on"),
-            Some("what it has done is kept".into()),
-        ),
         Reason::TakesTurns { others, turn } => (
             match others {
                 1 => format!("it takes turns of {turn} with one other job on its node"),
@@ -288,6 +284,10 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
 /// Deadlines and cells: what somebody was promised.
 fn promised(reason: &Reason, names: &dyn Naming) -> Said {
     match *reason {
+        Reason::Profiled { ran } => (
+            format!("it was tried out for {ran} and waits for GPUs to go on"),
+            Some("what it has done is kept".into()),
+        ),
         Reason::CellsTaken { tenant, need } => (
             format!(
                 "it needs {need} GPUs, and the cells of tenant {} that would do are in use",

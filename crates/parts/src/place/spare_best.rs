@@ -1,6 +1,6 @@
 //! Leaving the best GPUs to those who need them, as in Alibaba's PAI (Weng et al., NSDI 2022): a
-//! job that can do with others is packed onto those, and gets the fastest kind only as far as enough
-//! of it stays free for jobs that run on nothing else.
+//! job that can do with others is packed onto those, and gets the fastest kind only as far as
+//! enough of it stays free for jobs that run on nothing else.
 
 use super::{Fit, Remainder};
 use heeler_engine::{Draft, Fleet, Needs, Pick, Place, View, Want};

@@ -130,27 +130,7 @@ pub(super) fn fields(
         fields.push(("after", Value::List(names.collect())));
     }
     fields.extend(job.start_cost.map(|cost| ("start_s", seconds(cost.micros()))));
-    if let Some(batch) = spec.batch() {
-        fields.push(("batch", number(&batch.asked)));
-        fields.extend(batch.adapts.then(|| ("adapts", number(&1))));
-    }
-    if let Some(trial) = &job.trial {
-        fields.push(("study", Value::Text(trial.study.to_string())));
-        fields.push(match &trial.curve {
-            Curve::Listed(scores) => ("scores", Value::List(scores.iter().map(number).collect())),
-            Curve::Rising(rising) => ("curve", curve(rising)),
-        });
-    }
-    if let Some(known) = &job.phases {
-        phases(known, cluster, &mut fields);
-        let epoch_s = spec.regimes().map_or(&[][..], |regimes| &regimes.epoch_s);
-        if !epoch_s.is_empty() {
-            fields.push(("epoch_s", Value::List(epoch_s.iter().map(number).collect())));
-        }
-    }
-    fields.extend(spec.name().map(|name| ("name", Value::Text(name.to_string()))));
-    let busy = spec.busy_milli();
-    fields.extend(busy.map(|milli| ("busy", Value::Number(decimal(milli.into(), 3)))));
+    training(job, cluster, &mut fields);
     check(&fields, index, ids)?;
     Ok(fields)
 }
@@ -171,6 +151,32 @@ fn phases(phases: &Phases, cluster: &Cluster, fields: &mut Fields) {
     }
     fields.extend((phases.change == Change::StepByStep).then(|| ("grows", number(&1))));
     fields.push(("alone_s", number(&phases.alone_s)));
+}
+
+/// What is said of how it trains: its batch, its scores, its regimes, its name and its profile.
+fn training(job: &TraceJob, cluster: &Cluster, fields: &mut Fields) {
+    let spec = &job.spec;
+    if let Some(batch) = spec.batch() {
+        fields.push(("batch", number(&batch.asked)));
+        fields.extend(batch.adapts.then(|| ("adapts", number(&1))));
+    }
+    if let Some(trial) = &job.trial {
+        fields.push(("study", Value::Text(trial.study.to_string())));
+        fields.push(match &trial.curve {
+            Curve::Listed(scores) => ("scores", Value::List(scores.iter().map(number).collect())),
+            Curve::Rising(rising) => ("curve", curve(rising)),
+        });
+    }
+    if let Some(known) = &job.phases {
+        phases(known, cluster, fields);
+        let epoch_s = spec.regimes().map_or(&[][..], |regimes| &regimes.epoch_s);
+        if !epoch_s.is_empty() {
+            fields.push(("epoch_s", Value::List(epoch_s.iter().map(number).collect())));
+        }
+    }
+    fields.extend(spec.name().map(|name| ("name", Value::Text(name.to_string()))));
+    let busy = spec.busy_milli();
+    fields.extend(busy.map(|milli| ("busy", Value::Number(decimal(milli.into(), 3)))));
 }
 
 fn curve(rising: &Rising) -> Value {
