@@ -112,6 +112,9 @@ class Job:
         self._seq = 0
         self._loss: Any = None
         self._score: Any = None
+        #: Which of the regimes the job was handed in with it is in, counted from 0: set it when a
+        #: schedule changes the batch, for recipes that plan by it.
+        self.regime: Optional[int] = None
         self._step_s: Optional[float] = None
         self._start_s: Optional[float] = None
         self._save_s: Optional[float] = None
@@ -431,6 +434,7 @@ class Job:
             "score": _number(self._score),
             "step-s": self._step_s,
             "batch": [size, turns] if name is not None else None,
+            "regime": self.regime,
             "gradient": [self.noise.sqr, self.noise.var] if self.noise.known else None,
             "saved-step": self._saved_step,
             "save-s": self._save_s,

@@ -122,6 +122,15 @@ class Talking(Case):
         numbers = [word["report"]["seq"] for word in shepherd.heard]
         self.assertEqual(numbers, sorted(set(numbers)))
 
+    def test_regimes_are_told(self):
+        shepherd, job = self.job(report_every_s=0.0)
+        for epoch in job.epochs(2):
+            job.regime = epoch
+            for _batch in job.loader(range(40), 10):
+                job.step()
+        last = shepherd.wait_for(lambda word: word["report"]["step"] == 8)["report"]
+        self.assertEqual((last["regime"], last["step"]), (1, 8))
+
     def test_how_long_it_will_be_is_told(self):
         shepherd, job = self.job(report_every_s=0.0)
         for _ in job.epochs(3):

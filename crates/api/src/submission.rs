@@ -69,6 +69,10 @@ pub struct Submission {
     pub terminal: bool,
     /// What it trains; the key of measured tables, and what predictions go by.
     pub model: Option<String>,
+    /// How long its epochs take, if it changes its batch on the way; it reports which regime it is
+    /// in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regimes: Option<Regimes>,
     /// A key under which repeated hand-ins of one job are one job, for clients that retry.
     pub once: Option<String>,
 }
@@ -89,6 +93,16 @@ pub struct Gpus {
     pub share: Option<u32>,
     /// Memory on each GPU, MB.
     pub memory_mb: u32,
+}
+
+/// The epochs of a job that changes its batch on the way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Regimes {
+    /// Epochs in all.
+    pub epochs: u32,
+    /// Seconds of an epoch in each regime, on the GPUs it asks for.
+    pub epoch_s: Vec<f64>,
 }
 
 /// How many processes are started.

@@ -306,6 +306,9 @@ pub struct RunReport {
     pub step_s: Option<f64>,
     /// Examples of a step on each GPU, and passes to a step.
     pub batch: Option<(u32, u32)>,
+    /// Which of the regimes it was handed in with it is in, counted from zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regime: Option<u32>,
     /// Squared norm and variance of its gradient.
     pub gradient: Option<(f64, f64)>,
     /// The step that is safe on disk.

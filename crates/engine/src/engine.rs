@@ -68,6 +68,11 @@ impl Engine {
         &self.state
     }
 
+    /// How well the predictors of the policy have done so far.
+    pub fn calibrations(&self) -> Vec<crate::Calibration> {
+        self.policy.calibrations()
+    }
+
     /// One event, and the decision it calls for.
     pub fn step(&mut self, at: Time, event: Event) -> Step {
         self.observe(at, event);

@@ -8,6 +8,7 @@
 //! [`View::rng`]. Planning takes `&self` and leaves no trace.
 
 mod calendar;
+mod calibration;
 mod changing;
 mod checker;
 mod differ;
@@ -17,6 +18,7 @@ mod explain;
 mod fleet;
 mod holding;
 mod pipeline;
+mod python_random;
 mod rules;
 mod snapshot;
 mod state;
@@ -24,13 +26,15 @@ mod traits;
 mod view;
 
 pub use calendar::Calendar;
+pub use calibration::{Band, Calibration};
 pub use checker::{Fault, check};
 pub use differ::{Change, Gain, diff};
 pub use engine::{Engine, Report, Step};
 pub use explain::{Edit, Verdict};
 pub use fleet::{Beside, Draft, Fleet, Grip, NodeSet, Pick, Savepoint};
 pub use pipeline::{Cadence, Fit, Parts, Pipeline, Preempt};
-pub use rules::{Crossing, Idle, RoundClock, Rules, Ties, Untried};
+pub use python_random::PythonRandom;
+pub use rules::{Crossing, Gangs, Idle, RoundClock, Rules, Starts, Ties, Untried};
 pub use snapshot::Snapshot;
 pub use state::{
     DemandId, Job, JobTable, Leaving, Noted, Phase, Progress, State, Tempo, TenantUse, Tenants,

@@ -1,6 +1,6 @@
 //! Where a world differs from the plain one in how decisions are taken. Each switch exists because
 //! some author's published program works that way and its results can only be met by doing the
-//! same. Recipes do not look at these; the pipeline and the forecasts do.
+//! same. Cards do not know them; the pipeline, the forecasts and a few parts look at them.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,9 @@ pub enum RoundClock {
     Recipe,
     /// The world ends a round when the work handed out for it is done.
     World,
+    /// As long as the recipe says, and at whole multiples of that even after nobody was there: who
+    /// comes to an empty cluster waits for the end of a round, too.
+    Multiples,
 }
 
 /// Who gets GPUs that come free between two looks at all jobs, where a recipe has such.
@@ -52,6 +55,30 @@ pub enum Idle {
     BestFirst,
     /// Who stands last, as Chronus' published program has it: it sorts the other way there.
     WorstFirst,
+}
+
+/// How gangs are matched with GPUs, where a recipe does that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gangs {
+    /// With as many as they are.
+    #[default]
+    Whole,
+    /// With one, of which they are due a part of the time, and again every time, as Shockwave's
+    /// published program does: it was written for single GPUs.
+    AsOne,
+}
+
+/// When it is settled which GPUs a job gets that starts while others stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Starts {
+    /// As soon as there is room for it.
+    #[default]
+    AsFound,
+    /// Once it is known who runs and who stops, for all who start one after the other, as a program
+    /// has it that counts GPUs first.
+    Together,
 }
 
 /// How long a job is taken to run that has never run, where an order goes by what is left.
@@ -79,6 +106,14 @@ pub struct Rules {
     pub rounds: RoundClock,
     /// Who gets GPUs that come free between two looks at all jobs.
     pub idle: Idle,
+    /// How gangs are matched with GPUs.
+    pub gangs: Gangs,
+    /// Who does not tell kinds of GPU apart takes the last one on the list, and strikes off another
+    /// that is drawn by the generator of Python's standard library with this seed, as Gavel's
+    /// published program does by mistake.
+    pub leftover_kind_seed: Option<u32>,
+    /// When it is settled which GPUs a job gets that starts while others stop.
+    pub starts: Starts,
     /// How long a job is taken to run that has never run.
     pub untried: Untried,
 }
@@ -91,6 +126,9 @@ impl Default for Rules {
             crossing: Crossing::default(),
             rounds: RoundClock::default(),
             idle: Idle::default(),
+            gangs: Gangs::default(),
+            leftover_kind_seed: None,
+            starts: Starts::default(),
             untried: Untried::default(),
         }
     }

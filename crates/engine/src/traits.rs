@@ -1,6 +1,7 @@
 //! What recipes are made of. Planning takes `&self`: a plan is a function of the view and of what
 //! was observed, so that asking "what if" spends nothing. Only `observe` learns.
 
+use crate::calibration::Calibration;
 use crate::fleet::{Draft, Fleet};
 use crate::state::Job;
 use crate::view::View;
@@ -85,6 +86,11 @@ pub trait Policy: Send {
         false
     }
 
+    /// How well its predictors have done so far.
+    fn calibrations(&self) -> Vec<Calibration> {
+        Vec::new()
+    }
+
     /// What it remembers, for a restart or a replay.
     fn save(&self) -> Value;
 
@@ -150,6 +156,11 @@ pub trait Order: Send {
     /// Whether jobs of different tenants must be told apart (see `tenant_rank`).
     fn by_tenant(&self) -> bool {
         false
+    }
+
+    /// How well its predictor has done so far, if it has one.
+    fn calibration(&self) -> Option<Calibration> {
+        None
     }
 
     /// What it remembers.
@@ -303,6 +314,11 @@ pub trait Predict: Send {
 
     /// Learn.
     fn observe(&mut self, _note: &Note, _view: &View) {}
+
+    /// How well it has done so far.
+    fn calibration(&self) -> Option<Calibration> {
+        None
+    }
 
     /// What it remembers.
     fn save(&self) -> Value {

@@ -37,8 +37,8 @@ const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Commands to simulate and compare",
         &[
-            "demo", "sim", "compare", "replay", "report", "recipes", "worlds", "services", "trace",
-            "bench",
+            "demo", "sim", "compare", "tune", "replay", "report", "recipes", "worlds", "services",
+            "trace", "bench",
         ],
     ),
 ];

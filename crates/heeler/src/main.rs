@@ -51,6 +51,8 @@ enum Command {
     Sim(commands::sim::Sim),
     /// Simulate recipes × loads × seeds in parallel, with confidence intervals
     Compare(commands::compare::Compare),
+    /// Find the recipe and knobs that suit a workload best, and check them on later jobs
+    Tune(Box<commands::tune::Tune>),
     /// Write one HTML file that shows one or more recipes on a workload
     Report(commands::report::Report),
     /// List recipes, or show one: parts, knobs, claims, differences from its paper
@@ -99,6 +101,7 @@ fn run(command: Command, matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         Command::Replay(command) => command.run(),
         Command::Sim(command) => command.run(),
         Command::Compare(command) => command.run(),
+        Command::Tune(command) => command.run(),
         Command::Report(command) => command.run(),
         Command::Recipes(command) => command.run(),
         Command::Worlds(command) => command.run(),

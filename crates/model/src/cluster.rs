@@ -1,6 +1,7 @@
 //! The cluster as its owner describes it: kinds of GPU, nodes, racks and tenants.
 
 use crate::ids::{KindId, NodeId, RackId, TenantId};
+use crate::pairs::Pairs;
 use crate::placement::{Placement, Slice, Slots};
 use crate::quantity::Milli;
 use crate::time::Time;
@@ -18,6 +19,14 @@ pub struct Kind {
     /// What an hour of one GPU costs, from when on, in order of time; nothing before the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prices: Vec<Price>,
+    /// Watts that one GPU takes when it is used; zero when unknown.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub watts: u32,
+}
+
+/// Whether a number says nothing; serde wants a function.
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// What an hour of a GPU costs from a time on.
@@ -121,6 +130,9 @@ pub struct Cluster {
     pub racks: Vec<String>,
     /// Tenants, by `TenantId`. The first is who jobs without a tenant belong to.
     pub tenants: Vec<Tenant>,
+    /// What was measured of two jobs on the same GPUs.
+    #[serde(default, skip_serializing_if = "Pairs::is_empty")]
+    pub pairs: Pairs,
 }
 
 impl Cluster {
@@ -131,6 +143,7 @@ impl Cluster {
             nodes: Vec::new(),
             racks: vec!["rack0".into()],
             tenants: vec![Tenant::named("default")],
+            pairs: Pairs::default(),
         };
         let kind = cluster.kind_named("gpu");
         for _ in 0..nodes {
@@ -142,8 +155,8 @@ impl Cluster {
     /// The kind of that name, added if it is new.
     pub fn kind_named(&mut self, name: &str) -> KindId {
         let index = self.kinds.iter().position(|kind| kind.name == name).unwrap_or_else(|| {
-            let speed = Milli::WHOLE;
-            self.kinds.push(Kind { name: name.into(), memory_mb: 0, speed, prices: Vec::new() });
+            let (name, speed, prices) = (name.into(), Milli::WHOLE, Vec::new());
+            self.kinds.push(Kind { name, memory_mb: 0, speed, prices, watts: 0 });
             self.kinds.len() - 1
         });
         KindId(index as u8)

@@ -79,9 +79,47 @@ pub struct Extras {
     /// What a profile says of its epochs, if it changes its batch on the way.
     #[serde(default)]
     pub regimes: Option<Regimes>,
+    /// What its owner calls it; jobs that are run again and again are called alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Box<str>>,
+    /// Thousandths of the time in which it keeps its GPUs busy when it has them to itself, as a
+    /// profile says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_milli: Option<u32>,
+    /// How it goes with the batch it asked for, if its model was profiled before.
+    #[serde(default)]
+    pub course: Option<Course>,
     /// What a profile says of the stages of its iterations.
     #[serde(default)]
     pub stages: Option<Stages>,
+}
+
+/// How a job of a fixed batch goes, as a profile of its model says.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Course {
+    /// Work that is done by the end of each epoch.
+    pub ends: Vec<f64>,
+    /// Iterations by the end of each epoch.
+    pub iterations: Vec<f64>,
+    /// Seconds of an iteration on one GPU, two and so on, on as few nodes as possible, by kind.
+    pub step_s: Vec<Vec<f64>>,
+}
+
+impl Course {
+    /// Iterations that are left once the epoch is over in which a job is that has done so much;
+    /// one, in the last epoch.
+    pub fn left_after_epoch(&self, done: f64) -> f64 {
+        let last = self.iterations.len().saturating_sub(1);
+        let epoch = self.ends.partition_point(|end| *end <= done);
+        let at = |epoch: usize| self.iterations.get(epoch).copied().unwrap_or(1.0);
+        if epoch >= last { 1.0 } else { at(last) - at(epoch) }
+    }
+
+    /// Seconds of an iteration on so many GPUs of a kind, where that was measured.
+    pub fn step_s(&self, kind: usize, gpus: u32) -> Option<f64> {
+        let of_kind = self.step_s.get(kind)?;
+        of_kind.get((gpus as usize).checked_sub(1)?).copied().filter(|seconds| *seconds > 0.0)
+    }
 }
 
 /// An iteration of a job by the resources it uses one after another, as measured of it alone.
@@ -181,6 +219,21 @@ impl JobSpec {
     /// What a profile says of its epochs.
     pub fn regimes(&self) -> Option<&Regimes> {
         self.extras.as_ref().and_then(|extras| extras.regimes.as_ref())
+    }
+
+    /// What its owner calls it.
+    pub fn name(&self) -> Option<&str> {
+        self.extras.as_ref().and_then(|extras| extras.name.as_deref())
+    }
+
+    /// Thousandths of the time in which it keeps GPUs busy that it has to itself.
+    pub fn busy_milli(&self) -> Option<u32> {
+        self.extras.as_ref().and_then(|extras| extras.busy_milli)
+    }
+
+    /// How it goes with the batch it asked for, if its model was profiled before.
+    pub fn course(&self) -> Option<&Course> {
+        self.extras.as_ref().and_then(|extras| extras.course.as_ref())
     }
 
     /// What a profile says of the stages of its iterations.

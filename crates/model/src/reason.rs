@@ -138,6 +138,11 @@ pub enum Reason {
         /// How many.
         iterations: u32,
     },
+    /// It was tried out for as long as jobs are, and waits for GPUs to go on.
+    Profiled {
+        /// How long it ran so far.
+        ran: Span,
+    },
     /// It takes turns with others on the nodes it has its place on.
     TakesTurns {
         /// How many others.
@@ -287,6 +292,7 @@ impl Reason {
             | Reason::StudyFull { .. }
             | Reason::Protected { .. } => Tier::NotAllowed,
             Reason::ShareSpent { .. }
+            | Reason::Profiled { .. }
             | Reason::TakesTurns { .. }
             | Reason::Behind { .. }
             | Reason::NotEnoughFree { .. }
@@ -313,6 +319,7 @@ impl Reason {
             Reason::PausedAtRung { .. }
                 | Reason::StoppedAtRung { .. }
                 | Reason::TrialComplete { .. }
+                | Reason::Profiled { .. }
                 | Reason::HeldBack
                 | Reason::NotBefore { .. }
                 | Reason::Suspended
@@ -349,6 +356,7 @@ impl Reason {
             Reason::StudyFull { .. } => "study-full",
             Reason::StoppedAtRung { .. } => "stopped-at-rung",
             Reason::TrialComplete { .. } => "trial-complete",
+            Reason::Profiled { .. } => "profiled",
             Reason::TakesTurns { .. } => "takes-turns",
             Reason::Behind { .. } => "behind",
             Reason::NotEnoughFree { .. } => "not-enough-free",

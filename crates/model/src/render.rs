@@ -233,6 +233,10 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
             ),
             Some("its turn comes again as they catch up".into()),
         ),
+        Reason::Profiled { ran } => (
+            format!("it was tried out for {ran} and waits for GPUs to go on"),
+            Some("what it has done is kept".into()),
+        ),
         Reason::TakesTurns { others, turn } => (
             match others {
                 1 => format!("it takes turns of {turn} with one other job on its node"),

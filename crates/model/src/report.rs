@@ -30,6 +30,11 @@ pub enum Report {
         /// Trace of the gradient's covariance.
         variance: f64,
     },
+    /// What it still gets wrong by now, smaller being better.
+    Loss {
+        /// How much.
+        value: f64,
+    },
     /// How good it is by now, larger being better.
     Score {
         /// After how many iterations.

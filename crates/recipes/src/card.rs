@@ -7,6 +7,7 @@ use crate::grants::GrantsCard;
 use crate::groups::GroupsCard;
 use crate::leases::LeasesCard;
 use crate::policy::PolicyCard;
+use crate::profiled::ProfiledCard;
 use crate::rounds::RoundsCard;
 use crate::serve::ServeCard;
 use crate::shapes::ShapesCard;
@@ -29,8 +30,10 @@ pub(crate) trait Made {
 }
 
 /// The tables of which a card has one.
-const TABLES: [&str; 9] =
-    ["policy", "rounds", "leases", "slices", "cells", "shapes", "grants", "windows", "groups"];
+const TABLES: [&str; 10] = [
+    "policy", "rounds", "leases", "slices", "cells", "shapes", "grants", "windows", "profiled",
+    "groups",
+];
 
 /// A recipe on a page.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -68,6 +71,9 @@ pub struct Card {
     /// What it is made of, if it plans a window of rounds ahead.
     #[serde(default)]
     pub windows: Option<WindowsCard>,
+    /// What it is made of, if it tries jobs out first.
+    #[serde(default)]
+    pub profiled: Option<ProfiledCard>,
     /// What it is made of, if it puts jobs into groups that share their GPUs.
     #[serde(default)]
     pub groups: Option<GroupsCard>,
@@ -97,6 +103,9 @@ pub struct Knob {
     pub unit: String,
     /// What it does.
     pub meaning: String,
+    /// Values worth trying when a site looks for what suits it, as on the command line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tries: Vec<String>,
 }
 
 /// Something the recipe promises.
@@ -141,6 +150,7 @@ impl Card {
             self.shapes.as_ref().map(|table| table as &dyn Made),
             self.grants.as_ref().map(|table| table as &dyn Made),
             self.windows.as_ref().map(|table| table as &dyn Made),
+            self.profiled.as_ref().map(|table| table as &dyn Made),
             self.groups.as_ref().map(|table| table as &dyn Made),
         ];
         let mut given = tables.into_iter().flatten();
@@ -234,4 +244,28 @@ fn set(table: &mut Table, path: &str, value: Value) {
         at = entry.as_table_mut().expect("made a table a line above");
     }
     at.insert(last.into(), value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is worth trying can be tried, and is not what stands there anyway.
+    #[test]
+    fn values_to_try_are_values() {
+        let mut tried = 0;
+        for recipe in crate::all() {
+            let card = Card::read(recipe.text, recipe.name).expect("a card");
+            for knob in &card.knob {
+                for value in &knob.tries {
+                    let knobs = [(knob.name.clone(), value.clone())];
+                    let other = Card::read_with(recipe.text, recipe.name, &knobs);
+                    let other = other.unwrap_or_else(|error| panic!("{error}"));
+                    assert!(format!("{other:?}").len() > 100);
+                    tried += 1;
+                }
+            }
+        }
+        assert!(tried > 10, "{tried} values to try");
+    }
 }

@@ -1,7 +1,8 @@
 //! Cards of recipes in which tenants have virtual clusters of cells, around any order.
 
 use crate::card::Made;
-use crate::policy::{OrderCard, PredictCard};
+use crate::policy::OrderCard;
+use crate::predictors::PredictCard;
 use heeler_engine::Policy;
 use heeler_parts::virtual_clusters::VirtualClusters;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Cards of recipes that grant GPUs for a lease to whoever a rule puts next.
 
 use crate::card::Made;
-use crate::policy::PredictCard;
+use crate::predictors::PredictCard;
 use crate::quantity::{Lease, up_to_one};
 use heeler_engine::Policy;
 use heeler_parts::grants::{

@@ -1,7 +1,8 @@
 //! Cards of recipes that put jobs into groups which share their GPUs.
 
 use crate::card::Made;
-use crate::policy::{CadenceCard, PredictCard};
+use crate::policy::CadenceCard;
+use crate::predictors::PredictCard;
 use crate::quantity::one_or_more;
 use heeler_engine::Policy;
 use heeler_parts::groups::{Forming, Groups, Interleaving, Pairing, Rank, Turns};

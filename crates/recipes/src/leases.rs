@@ -1,7 +1,7 @@
 //! Cards of recipes that promise leases to jobs with deadlines.
 
 use crate::card::Made;
-use crate::policy::PredictCard;
+use crate::predictors::PredictCard;
 use crate::quantity::{Length, amount, period, positive};
 use heeler_engine::Policy;
 use heeler_parts::leases::{Admission, Chronus, Desk, Profile, Terms};

@@ -7,8 +7,11 @@ mod gates;
 mod grants;
 mod groups;
 mod leases;
+mod places;
 mod plans;
 mod policy;
+mod predictors;
+mod profiled;
 mod quantity;
 mod registry;
 mod rounds;
@@ -24,10 +27,13 @@ pub use gates::{AshaCard, GateCard};
 pub use grants::{GrantsCard, RuleCard};
 pub use groups::{GroupsCard, RankCard};
 pub use leases::{AdmitCard, LeasesCard};
+pub use places::PlaceCard;
 pub use plans::{
     AheadCard, CloudPriceCard, GadgetCard, GenieCard, SmdCard, SpinCard, UrgentCard, UtilityCard,
 };
-pub use policy::{OrderCard, PlaceCard, PolicyCard};
+pub use policy::{OrderCard, PolicyCard};
+pub use predictors::PredictCard;
+pub use profiled::{ProfiledCard, SharingCard};
 pub use registry::{BuiltIn, all, find};
 pub use rounds::{RoundsCard, SharesCard};
 pub use serve::{BatchingCard, ServeCard};

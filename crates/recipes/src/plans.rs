@@ -1,10 +1,10 @@
 //! Cards of recipes that reckon ahead what jobs are worth and when they would end.
 
-use crate::policy::PredictCard;
+use crate::predictors::PredictCard;
 use crate::quantity::{Length, amount, one_or_more, part, period, positive};
 use heeler_model::Span;
 use heeler_parts::plans::{
-    Ahead, CloudPrice, Gadget, Genie, Reckoning, Smd, Spin, Urgent, Utility,
+    Ahead, Andreas, CloudPrice, Gadget, Genie, Reckoning, Smd, Spin, Urgent, Utility,
 };
 use serde::{Deserialize, Serialize};
 
@@ -143,6 +143,27 @@ reckoning_card! {
         /// By what part moving must make a job cheaper.
         #[serde(deserialize_with = "amount")]
         saving: f64,
+    }
+}
+
+reckoning_card! {
+    /// Energy and being late, together as cheap as can be.
+    AndreasCard {
+        /// What a kilowatt hour costs.
+        #[serde(deserialize_with = "positive")]
+        energy: f64,
+        /// What an hour that a job is late costs, for each GPU it asked for.
+        #[serde(deserialize_with = "positive")]
+        late: f64,
+        /// How often it is tried with a disturbed order.
+        tries: u32,
+    }
+}
+
+impl AndreasCard {
+    pub(crate) fn build(&self, round: Span) -> Andreas {
+        let (energy, late, tries) = (self.energy, self.late, self.tries.min(10_000));
+        Andreas { energy, late, tries, round, reckoning: self.reckoning() }
     }
 }
 

@@ -3,13 +3,12 @@
 
 use crate::card::Made;
 use crate::gates::GateCard;
-use crate::quantity::{GpuTime, Length, Promote, period, sigma};
-use heeler_engine::{
-    Allocate, Cadence, Fit, Order, Parts, Pick, Pipeline, Place, Policy, Predict, Preempt, Resize,
-};
-use heeler_parts::{allocate, order, place, predict, resize};
+use crate::places::PlaceCard;
+use crate::predictors::PredictCard;
+use crate::quantity::{GpuTime, Length, Promote, one_or_more, part, period};
+use heeler_engine::{Allocate, Cadence, Fit, Order, Parts, Pipeline, Policy, Preempt, Resize};
+use heeler_parts::{allocate, order, resize};
 use order::{Served, Weigh};
-use place::Remainder;
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
@@ -92,6 +91,28 @@ pub enum OrderCard {
         /// A job that waited so many times as long as it ran goes back to the first queue.
         #[serde(default)]
         promote: Promote,
+        /// Who stands first within a queue.
+        #[serde(default)]
+        within: WithinCard,
+    },
+    /// Least service for each epoch first.
+    Epochs {
+        /// Who says how much work jobs are.
+        predict: PredictCard,
+        /// How many epochs a job has.
+        #[serde(deserialize_with = "one_or_more")]
+        epochs: u32,
+    },
+    /// On whom the heaviest chain of jobs hangs first.
+    Chains {
+        /// Who says how much work jobs are.
+        predict: PredictCard,
+    },
+    /// Whose loss falls most in the next interval.
+    Gain {
+        /// How long an interval is.
+        #[serde(deserialize_with = "period")]
+        interval: Length,
     },
     /// Gittins index over attained service.
     #[serde(rename_all = "kebab-case")]
@@ -110,20 +131,15 @@ pub enum OrderCard {
     },
 }
 
-/// Predictors.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+/// Who stands first within a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum PredictCard {
-    /// The truth, which only a simulator knows.
-    Oracle,
-    /// What the owner declared.
-    Declared,
-    /// The truth times a log-normal error.
-    Noisy {
-        /// Standard deviation of the logarithm of the error.
-        #[serde(deserialize_with = "sigma")]
-        sigma: f64,
-    },
+pub enum WithinCard {
+    /// Who runs, so that nobody is stopped for an equal.
+    #[default]
+    RunningFirst,
+    /// Who came into it first, whether it runs or not.
+    AsEntered,
 }
 
 /// Allocations.
@@ -135,6 +151,13 @@ pub enum AllocateCard {
     AsAsked,
     /// What was asked for, or the largest size that fits.
     Moldable,
+    /// What was asked for: all on one node at first, then in one rack, then anywhere.
+    Ladder {
+        /// For how long a job insists on one node.
+        node: Length,
+        /// For how long it insists on one rack after that.
+        rack: Length,
+    },
 }
 
 /// Resizing.
@@ -146,31 +169,6 @@ pub enum ResizeCard {
     Never,
     /// Grow when nobody waits, shrink when somebody does.
     GrowShrink,
-}
-
-/// Placements.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum PlaceCard {
-    /// Any free GPUs.
-    Anywhere,
-    /// The first node with room; large jobs on whole nodes.
-    FirstFit,
-    /// The fullest node with room; large jobs on whole nodes.
-    BestFit,
-    /// The emptiest node with room; large jobs on whole nodes.
-    WorstFit,
-    /// The fullest node with room; large jobs on whole nodes of one rack where possible.
-    #[default]
-    Consolidate,
-    /// As consolidate, but spread rather than wait.
-    ConsolidateOrSpread,
-    /// Over as many nodes as possible.
-    Spread,
-    /// Keep skewed jobs together, spread others if need be.
-    SkewAware,
-    /// As best fit, with the remainder of large jobs on the emptiest node.
-    BestFitRemainderEmptiest,
 }
 
 /// What happens behind a job that does not fit.
@@ -204,6 +202,8 @@ pub enum PreemptCard {
     StrictlyByOrder,
     /// Those of jobs of tenants beyond their quota.
     Reclaim,
+    /// The same, only while such a part of all GPUs is in use.
+    ReclaimWhenUsed(#[serde(deserialize_with = "part")] f64),
 }
 
 /// When decisions are taken.
@@ -226,20 +226,6 @@ impl CadenceCard {
     }
 }
 
-impl PredictCard {
-    pub(crate) fn build(&self) -> Box<dyn Predict> {
-        match *self {
-            PredictCard::Oracle => Box::new(predict::Oracle),
-            PredictCard::Declared => Box::new(predict::Declared),
-            PredictCard::Noisy { sigma } => Box::new(predict::Noisy { sigma }),
-        }
-    }
-
-    pub(crate) fn knows_the_truth(&self) -> bool {
-        !matches!(self, PredictCard::Declared)
-    }
-}
-
 impl OrderCard {
     pub(crate) fn build(&self) -> Box<dyn Order> {
         let spans = |limits: &[GpuTime]| limits.iter().map(|limit| limit.0).collect();
@@ -255,8 +241,16 @@ impl OrderCard {
             OrderCard::Srtf { predict } => shortest(Weigh::Left, predict),
             OrderCard::Srsf { predict } => shortest(Weigh::LeftTimesGpus, predict),
             OrderCard::Las { served } => Box::new(order::Las { served: *served }),
-            OrderCard::Mlfq { limits, served, promote } => {
-                Box::new(order::Mlfq::new(spans(limits), *served, promote.0))
+            OrderCard::Mlfq { limits, served, promote, within } => {
+                let mlfq = order::Mlfq::new(spans(limits), *served, promote.0);
+                Box::new(mlfq.as_entered(*within == WithinCard::AsEntered))
+            }
+            OrderCard::Epochs { predict, epochs } => {
+                Box::new(order::Epochs { predict: predict.build(), epochs: *epochs })
+            }
+            OrderCard::Chains { predict } => Box::new(order::Chains::new(predict.build())),
+            OrderCard::Gain { interval } => {
+                Box::new(order::Gain { interval: interval.0, ..order::Gain::default() })
             }
             OrderCard::Gittins { limits, served, horizon, sample } => {
                 let sample = sample.iter().map(|value| value.0.micros()).collect();
@@ -270,7 +264,9 @@ impl OrderCard {
         match self {
             OrderCard::Sjf { predict }
             | OrderCard::Srtf { predict }
-            | OrderCard::Srsf { predict } => Some(predict),
+            | OrderCard::Srsf { predict }
+            | OrderCard::Epochs { predict, .. }
+            | OrderCard::Chains { predict } => Some(predict),
             // Written out, so that whoever adds an order thinks of it.
             OrderCard::Fifo
             | OrderCard::Priority
@@ -278,28 +274,8 @@ impl OrderCard {
             | OrderCard::TenantShare
             | OrderCard::Las { .. }
             | OrderCard::Mlfq { .. }
+            | OrderCard::Gain { .. }
             | OrderCard::Gittins { .. } => None,
-        }
-    }
-}
-
-impl PlaceCard {
-    fn build(self) -> Box<dyn Place> {
-        let fit = |pick, racks, relax, remainder| {
-            Box::new(place::Fit { pick, remainder, relax, racks }) as Box<dyn Place>
-        };
-        match self {
-            PlaceCard::Anywhere => Box::new(place::Anywhere),
-            PlaceCard::FirstFit => fit(Pick::First, false, false, Remainder::AsPicked),
-            PlaceCard::BestFit => fit(Pick::Tightest, false, false, Remainder::AsPicked),
-            PlaceCard::WorstFit => fit(Pick::Loosest, false, false, Remainder::AsPicked),
-            PlaceCard::Consolidate => fit(Pick::Tightest, true, false, Remainder::AsPicked),
-            PlaceCard::ConsolidateOrSpread => fit(Pick::Tightest, true, true, Remainder::AsPicked),
-            PlaceCard::BestFitRemainderEmptiest => {
-                fit(Pick::Tightest, false, false, Remainder::Emptiest)
-            }
-            PlaceCard::Spread => Box::new(place::Spread),
-            PlaceCard::SkewAware => Box::new(place::SkewAware),
         }
     }
 }
@@ -318,6 +294,17 @@ impl Made for PolicyCard {
         let allocate: Box<dyn Allocate> = match self.allocate {
             AllocateCard::AsAsked => Box::new(allocate::AsAsked),
             AllocateCard::Moldable => Box::new(allocate::Moldable),
+            AllocateCard::Ladder { node, rack } => {
+                Box::new(allocate::Ladder { node: node.0, rack: rack.0 })
+            }
+        };
+        let order: Box<dyn Order> = match self.allocate {
+            // What a job is content with changes while it waits.
+            AllocateCard::Ladder { node, rack } => {
+                let after = allocate::Ladder { node: node.0, rack: rack.0 }.rungs().to_vec();
+                Box::new(order::Patient { order: self.order.build(), after })
+            }
+            AllocateCard::AsAsked | AllocateCard::Moldable => self.order.build(),
         };
         let resize: Option<Box<dyn Resize>> = match self.resize {
             ResizeCard::Never => None,
@@ -331,7 +318,7 @@ impl Made for PolicyCard {
         };
         let lease = self.lease.0;
         Box::new(Pipeline::new(Parts {
-            order: self.order.build(),
+            order,
             gate: self.gate.build(),
             allocate,
             place: self.place.build(),
@@ -342,7 +329,10 @@ impl Made for PolicyCard {
                 PreemptCard::Never => Preempt::Never,
                 PreemptCard::ByOrder => Preempt::ByOrder { lease, strictly: false },
                 PreemptCard::StrictlyByOrder => Preempt::ByOrder { lease, strictly: true },
-                PreemptCard::Reclaim => Preempt::Reclaim { lease },
+                PreemptCard::Reclaim => Preempt::Reclaim { lease, from_used: 0 },
+                PreemptCard::ReclaimWhenUsed(part) => {
+                    Preempt::Reclaim { lease, from_used: (part * 1000.0).round() as u32 }
+                }
             },
             cadence: self.cadence.build(),
         }))

@@ -1,15 +1,13 @@
 //! Cards of recipes that share out time in rounds.
 
 use crate::card::Made;
-use crate::policy::PredictCard;
+use crate::predictors::PredictCard;
 use crate::quantity::{Length, one_or_more, part, period};
 use heeler_engine::Policy;
 use heeler_parts::shares::{
     BestKindFirst, EqualShares, InParts, Kinds, Matching, Objective, Optimal, RoundTarget, Shares,
 };
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
-use std::collections::BTreeMap;
+use serde::{Deserialize, Serialize};
 use toml::Value;
 
 /// What a recipe is made of that shares out time in rounds.
@@ -42,17 +40,6 @@ fn oracle() -> PredictCard {
     PredictCard::Oracle
 }
 
-/// Prices above zero.
-fn prices<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, f64>, D::Error> {
-    let prices = BTreeMap::<String, f64>::deserialize(from)?;
-    match prices.iter().find(|(_, price)| !(**price > 0.0 && price.is_finite())) {
-        Some((kind, price)) => {
-            Err(D::Error::custom(format!("expected a price above 0 for {kind}, found {price}")))
-        }
-        None => Ok(prices),
-    }
-}
-
 /// Shares.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -65,6 +52,11 @@ pub enum SharesCard {
     BestKindFirst,
     /// First come, first served, on the kind with the most room, whatever jobs make of it.
     AnyKindFirst,
+    /// First come, first served, on the best kind with room, or else beside another.
+    Packed {
+        /// Two share GPUs if they keep more than this together, of one each.
+        above: f64,
+    },
     /// Best by an objective.
     Best {
         /// What is best.
@@ -72,9 +64,9 @@ pub enum SharesCard {
         /// Whether rates differ between kinds.
         #[serde(default)]
         kinds: Kinds,
-        /// What an hour of a GPU costs, by the name of its kind; one, where nothing is said.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "prices")]
-        prices: BTreeMap<String, f64>,
+        /// Whether two jobs may share GPUs.
+        #[serde(default)]
+        pairs: bool,
     },
     /// Each job on one kind until it is done, matched so that they are done early on average.
     Matching {
@@ -94,7 +86,8 @@ impl Made for RoundsCard {
             SharesCard::Equal
             | SharesCard::EqualTime
             | SharesCard::BestKindFirst
-            | SharesCard::AnyKindFirst => false,
+            | SharesCard::AnyKindFirst
+            | SharesCard::Packed { .. } => false,
         };
         looks_ahead && self.predict.knows_the_truth()
     }
@@ -105,9 +98,12 @@ impl Made for RoundsCard {
             SharesCard::EqualTime => Box::new(EqualShares::OfTime),
             SharesCard::BestKindFirst => Box::new(BestKindFirst::new(Kinds::Aware)),
             SharesCard::AnyKindFirst => Box::new(BestKindFirst::new(Kinds::Agnostic)),
-            SharesCard::Best { objective, kinds, prices } => {
+            SharesCard::Packed { above } => {
+                Box::new(BestKindFirst::new(Kinds::Aware).packing(Some(*above)))
+            }
+            SharesCard::Best { objective, kinds, pairs } => {
                 let best = Optimal::new(*objective, *kinds, self.predict.build());
-                Box::new(best.priced(prices.clone()))
+                Box::new(best.in_pairs(*pairs))
             }
             SharesCard::Matching { alpha } => Box::new(Matching::new(*alpha, self.predict.build())),
         };

@@ -2,10 +2,14 @@
 //! done there.
 
 use crate::card::Made;
-use crate::plans::{AheadCard, CloudPriceCard, GadgetCard, GenieCard, SmdCard, SpinCard};
+use crate::plans::{
+    AheadCard, AndreasCard, CloudPriceCard, GadgetCard, GenieCard, SmdCard, SpinCard,
+};
+use crate::predictors::PredictCard;
 use crate::quantity::{Length, one_or_more, period, positive, up_to_one};
 use heeler_engine::Policy;
-use heeler_parts::goodput::{Allot, Dorm, ShapeRounds, Sia};
+use heeler_parts::goodput::{Allot, Dorm, Optimus, Settling, ShapeRounds, Sia, Slaq};
+use heeler_parts::predict::Losses;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use toml::Value;
@@ -52,6 +56,17 @@ pub enum AllotCard {
         #[serde(deserialize_with = "up_to_one")]
         disturbed: f64,
     },
+    /// One GPU after the other to whom it saves most time.
+    Optimus {
+        /// Who says how much is left of a job.
+        predict: PredictCard,
+        /// Who says how long steps take on more GPUs.
+        speeds: SpeedsCard,
+        /// Which GPUs.
+        place: SettlingCard,
+    },
+    /// One GPU after the other to whose loss falls most by it.
+    Slaq,
     /// The cheapest that keeps each deadline, the most urgent job first.
     Genie(GenieCard),
     /// Planned and reserved when a job comes, at prices.
@@ -64,6 +79,40 @@ pub enum AllotCard {
     Gadget(GadgetCard),
     /// The cheapest at present prices.
     CloudPrice(CloudPriceCard),
+    /// Energy and being late, together as cheap as can be.
+    Andreas(AndreasCard),
+}
+
+/// Who says how long steps take on more GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SpeedsCard {
+    /// A curve that is fitted to what the job reported.
+    Learnt,
+    /// A profile that was measured before, where there is one.
+    Profiled,
+}
+
+/// Which GPUs make up a shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SettlingCard {
+    /// The largest first, each where it just fits.
+    Close,
+    /// The smallest first, each on the nodes with most room.
+    MostRoom,
+    /// The smallest first, each in even parts on as few nodes as possible.
+    Even,
+}
+
+impl SettlingCard {
+    fn build(self) -> Settling {
+        match self {
+            SettlingCard::Close => Settling::Close,
+            SettlingCard::MostRoom => Settling::MostRoom,
+            SettlingCard::Even => Settling::Even,
+        }
+    }
 }
 
 impl Made for ShapesCard {
@@ -71,6 +120,7 @@ impl Made for ShapesCard {
         let allot: Box<dyn Allot> = match &self.allot {
             AllotCard::Genie(card) => Box::new(card.build()),
             AllotCard::CloudPrice(card) => Box::new(card.build()),
+            AllotCard::Andreas(card) => Box::new(card.build(self.round.0)),
             AllotCard::Ahead(card) => Box::new(card.build()),
             AllotCard::Smd(card) => Box::new(card.build()),
             AllotCard::Spin(card) => Box::new(card.build()),
@@ -82,6 +132,12 @@ impl Made for ShapesCard {
                 decimals: decimals.min(9) as i32,
                 restart_s: restart.0.secs_f64(),
             }),
+            AllotCard::Optimus { predict, speeds, place } => Box::new(Optimus {
+                predict: predict.build(),
+                profiled: *speeds == SpeedsCard::Profiled,
+                settling: place.build(),
+            }),
+            AllotCard::Slaq => Box::new(Slaq { round: self.round.0, losses: Losses::default() }),
             &AllotCard::Dorm { unfairness, disturbed } => Box::new(Dorm { unfairness, disturbed }),
         };
         Box::new(ShapeRounds::new(allot, self.round.0))
@@ -89,9 +145,12 @@ impl Made for ShapesCard {
 
     fn knows_the_truth(&self) -> bool {
         let predict = match &self.allot {
-            AllotCard::Sia { .. } | AllotCard::Dorm { .. } => return false,
+            AllotCard::Sia { .. } | AllotCard::Dorm { .. } | AllotCard::Slaq => return false,
+            AllotCard::Optimus { speeds: SpeedsCard::Profiled, .. } => return true,
+            AllotCard::Optimus { predict, .. } => predict,
             AllotCard::Genie(card) => &card.predict,
             AllotCard::CloudPrice(card) => &card.predict,
+            AllotCard::Andreas(card) => &card.predict,
             AllotCard::Ahead(card) => &card.predict,
             AllotCard::Smd(card) => &card.predict,
             AllotCard::Spin(card) => &card.predict,

@@ -1,7 +1,7 @@
 //! Cards of recipes that plan a window of rounds ahead.
 
 use crate::card::Made;
-use crate::policy::PredictCard;
+use crate::predictors::PredictCard;
 use crate::quantity::{Length, amount, one_or_more, period, positive};
 use heeler_engine::Policy;
 use heeler_parts::windows::{Aims, Windows};

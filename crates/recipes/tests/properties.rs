@@ -186,8 +186,15 @@ fn sharing() -> Sharing {
     Sharing { table: Some(Arc::new(table)), unmeasured: 0.9, ..Sharing::default() }
 }
 
+/// Whoever may put two jobs on the same GPUs does so every other time.
+fn card(text: &str, setting: &Setting) -> Card {
+    let pairs = format!("pairs = {}", setting.seed.is_multiple_of(2));
+    let text = text.replace("pairs = false", &pairs);
+    Card::read(&text, "card").expect("built-in cards can be read")
+}
+
 fn simulation(text: &str, setting: &Setting, jobs: &[Made]) -> Simulation {
-    let card = Card::read(text, "card").expect("built-in cards can be read");
+    let card = card(text, setting);
     let (save, restore) = setting.costs_s;
     let costs = Costs {
         save: Cost::fixed(f64::from(save)),
@@ -213,7 +220,8 @@ fn simulation(text: &str, setting: &Setting, jobs: &[Made]) -> Simulation {
             list[index].spec.extras_mut().after = vec![JobId(first as u32 + replicas)];
         }
     }
-    let cluster = Arc::new(cluster(setting));
+    let pairs = world.sharing.table.as_ref().expect("a table").known(Mechanism::TimeSlice);
+    let cluster = Arc::new(Cluster { pairs, ..cluster(setting) });
     let engine = Engine::new(cluster.clone(), card.build(), world.rules, setting.seed);
     let services: Vec<ServiceSpec> = setting.serves.map(service).into_iter().collect();
     Simulation::new(engine, world, cluster, Box::new(Workload::new(list)), setting.seed)
@@ -373,7 +381,7 @@ fn goes_on_when_restored(
         simulation.advance(Time::MAX);
     }
     let mut other = simulation.fork();
-    other.restart(Card::read(text, "card").expect("a card").build());
+    other.restart(card(text, setting).build());
     simulation.run();
     other.run();
     let mut written = [Vec::new(), Vec::new()];
@@ -489,7 +497,7 @@ fn takes_over(
     for _ in 0..moments {
         simulation.advance(Time::MAX);
     }
-    simulation.adopt(Card::read(texts.1, "card").expect("a card").build());
+    simulation.adopt(card(texts.1, setting).build());
     audit(simulation.engine().state())?;
     let mut moments = 0;
     while simulation.advance(Time::MAX) {

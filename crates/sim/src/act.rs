@@ -15,6 +15,7 @@ impl Simulation {
         match happening {
             Happening::Finish(job, _) => self.finish(job),
             Happening::Score(job, _) => self.report(job),
+            Happening::Loss(job, _) => self.report_loss(job),
             Happening::Turn(job, _) if self.phasing.contains_key(&job) => self.change_phase(job),
             Happening::Turn(job, _) => self.turn(job),
             Happening::Saved(job) => {
@@ -51,6 +52,7 @@ impl Simulation {
         self.studies.leaves(job);
         self.last_on.remove(&job);
         self.trainees.remove(&job);
+        self.losing.remove(&job);
         self.phasing.remove(&job);
         self.release(job, Exit::Finished);
         self.let_those_after_end(job);

@@ -3,7 +3,7 @@
 
 use heeler_engine::Tenants;
 use heeler_model::{Cluster, TenantId, Time};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// So many points over time are kept, at most.
 const POINTS: usize = 128;
@@ -13,7 +13,7 @@ const TENANTS_MAX: usize = 64;
 const GPU_HOUR: f64 = 3600.0 * 1e6 * 1e3;
 
 /// What one tenant had and was entitled to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TenantShare {
     /// Which tenant.
     pub name: String,

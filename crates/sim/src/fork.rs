@@ -26,7 +26,9 @@ impl Simulation {
             running: self.running.clone(),
             services: self.services.clone(),
             answers: self.answers.clone(),
+            deferred: self.deferred.clone(),
             trainees: self.trainees.clone(),
+            losing: self.losing.clone(),
             phasing: self.phasing.clone(),
             letting: self.letting.clone(),
             ..*self

@@ -3,10 +3,10 @@
 
 use heeler_engine::Tenants;
 use heeler_model::{Cluster, TenantId, Time};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// GPU time that a tenant lent and borrowed, hours.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Loan {
     /// Which tenant.
     pub name: String,

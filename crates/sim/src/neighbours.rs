@@ -93,12 +93,18 @@ impl Simulation {
         let kind = first.map(|slice| self.cluster.nodes[slice.node.index()].kind);
         let speed = kind.map_or(1.0, |kind| self.phase_speed(job, kind));
         let pace = self.world.pace.pace(spec, on, &self.cluster) * speed;
+        pace * self.pace_beside(job, on)
+    }
+
+    /// The part of its pace alone that a job has beside others on the same GPUs.
+    pub(crate) fn pace_beside(&self, job: JobId, on: &Assignment) -> f64 {
         if on.share.is_whole() || on.gpus() == 0 {
-            return pace;
+            return 1.0;
         }
         let sharer = |job: JobId, on: &Assignment| {
             let spec = &self.engine.state().job(job).spec;
-            Sharer { model: spec.model, share: on.share, asked: spec.demand.share }
+            let (share, asked, gpus) = (on.share, spec.demand.share, on.gpus());
+            Sharer { model: spec.model, share, asked, gpus }
         };
         let (mut slowest, mut before) = (f64::INFINITY, None);
         for gpu in gpus(on) {
@@ -115,7 +121,7 @@ impl Simulation {
             slowest = slowest.min(part);
             before = Some((kind, others));
         }
-        pace * slowest
+        slowest
     }
 
     /// The part of its pace that a job has whose stages interleave with those of all others.
@@ -137,6 +143,14 @@ impl Simulation {
         };
         let beside = self.neighbours.jobs.get(&job).map(|on| self.neighbours.all_beside(job, on));
         beside.into_iter().flatten().map(cost).fold(cost(job), |all, one| all + one)
+    }
+
+    /// Whom a job shares GPUs with.
+    pub(crate) fn beside(&self, job: JobId, on: &Assignment) -> BTreeSet<JobId> {
+        match on.share.is_whole() {
+            true => BTreeSet::new(),
+            false => self.neighbours.all_beside(job, on),
+        }
     }
 
     /// Look at a running job's pace again.

@@ -92,8 +92,9 @@ impl Simulation {
         phased.map_or(1.0, |phased| phased.phases.speed(phased.stage, kind.index()))
     }
 
-    /// Expect the end of the epoch with which a running job changes its batch.
+    /// Expect the end of the epoch with which a running job changes its batch, and its next loss.
     pub(crate) fn expect_change(&mut self, job: JobId) {
+        self.expect_loss(job);
         let Some(phased) = self.phasing.get(&job) else { return };
         let record = &self.records[job];
         let each = record.work / f64::from(phased.phases.epochs.max(1));

@@ -12,6 +12,8 @@ pub(crate) enum Happening {
     Finish(JobId, u32),
     /// An iteration of a trial is over, unless its stamp has changed since.
     Score(JobId, u32),
+    /// A job says what it still gets wrong, unless its stamp has changed since.
+    Loss(JobId, u32),
     /// A training job is at the end of an epoch or reports, unless its stamp has changed since.
     Turn(JobId, u32),
     /// A job that was told to stop is saved.
@@ -50,7 +52,7 @@ impl Queue {
     pub(crate) fn push(&mut self, at: Time, what: Happening) {
         let class = match what {
             // The last iteration is reported before the job is done.
-            Happening::Score(..) => 0,
+            Happening::Score(..) | Happening::Loss(..) => 0,
             Happening::Finish(..) | Happening::Turn(..) => 1,
             Happening::Saved(_) => 2,
             Happening::Break(_) => 3,

@@ -6,7 +6,7 @@
 
 use crate::record::Outcome;
 use crate::simulation::Simulation;
-use heeler_engine::Phase;
+use heeler_engine::{Phase, PythonRandom};
 use heeler_model::{Event, Exit, Generation, JobId, KindId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,14 +39,14 @@ pub(crate) struct Rounds {
     /// Seconds booked for jobs that are not done, where the world asks for it.
     ran_s: BTreeMap<JobId, f64>,
     failures: BTreeMap<JobId, u32>,
-    shuffle: Option<crate::workload::PythonRandom>,
+    shuffle: Option<PythonRandom>,
     /// Rounds in a row in which nothing happened at all.
     stalled: u32,
 }
 
 impl Rounds {
     pub(crate) fn new(seed: Option<u32>) -> Rounds {
-        let shuffle = seed.map(crate::workload::PythonRandom::new);
+        let shuffle = seed.map(PythonRandom::new);
         Rounds { shuffle, ..Rounds::default() }
     }
 }
@@ -199,6 +199,18 @@ impl Simulation {
         }
     }
 
+    /// Jobs that share GPUs have their work booked together, when the last of them is done.
+    fn end_together(&self, handed: &mut [Handed]) {
+        let finishes: BTreeMap<JobId, f64> =
+            handed.iter().map(|handed| (handed.job, handed.finish_s)).collect();
+        for one in handed {
+            let on = self.engine.state().job(one.job).assignment.as_ref();
+            let others = on.map(|on| self.beside(one.job, on)).unwrap_or_default();
+            let last = others.iter().filter_map(|other| finishes.get(other)).copied();
+            one.finish_s = last.fold(one.finish_s, f64::max);
+        }
+    }
+
     /// Hand out whole units for the next round.
     fn hand_out(&mut self, length_s: f64) {
         let mut handed = Vec::new();
@@ -206,13 +218,14 @@ impl Simulation {
             let on = job.assignment.as_ref().expect("a running job is placed");
             let Some(slice) = on.placement.slices().first() else { continue };
             let kind = self.cluster.nodes[slice.node.index()].kind;
-            let rate = self.round_rate(job.id, kind);
+            let rate = self.round_rate(job.id, kind) * self.pace_beside(job.id, on);
             let record = &self.records[job.id];
             let units = (rate * length_s).trunc().min(record.work - record.done);
             // A job may have done more than all when it counts its steps anew.
             let finish_s = self.rounds.clock_s + (units / rate).max(0.0);
             handed.push(Handed { job: job.id, kind, units, finish_s });
         }
+        self.end_together(&mut handed);
         let running = handed.iter().map(|handed| handed.job).collect();
         self.rounds.before = self.rounds.running.replace(running);
         self.rounds.handed = handed;

@@ -4,6 +4,7 @@
 use crate::entitled::TenantShare;
 use crate::letting::Letting;
 use crate::loans::{Ledger, Loan};
+use crate::losses::Losing;
 use crate::names::JobNames;
 use crate::neighbours::Neighbours;
 use crate::phases::Phasing;
@@ -60,8 +61,12 @@ pub struct Simulation {
     pub(crate) services: Vec<Serving>,
     /// Events that answer an action at the same moment.
     pub(crate) answers: Vec<Event>,
+    /// What happens at this moment, but after the decision.
+    pub(crate) deferred: Vec<Happening>,
     /// Unfinished jobs of which profiles were measured.
     pub(crate) trainees: BTreeMap<JobId, Trainee>,
+    /// Unfinished jobs that report losses.
+    pub(crate) losing: Losing,
     /// Unfinished jobs that change their batch on the way.
     pub(crate) phasing: Phasing,
     /// How many jobs will be let start at some time.
@@ -112,7 +117,9 @@ impl Simulation {
             running: Vec::new(),
             services: Vec::new(),
             answers: Vec::new(),
+            deferred: Vec::new(),
             trainees: BTreeMap::new(),
+            losing: Losing::new(),
             phasing: Phasing::new(),
             to_release: 0,
             letting: Letting::default(),
@@ -127,6 +134,13 @@ impl Simulation {
         arrivals: Box<dyn Arrivals>,
         seed: u64,
     ) -> Simulation {
+        let cluster = match &world.sharing.table {
+            None => cluster,
+            Some(table) => {
+                let pairs = table.known(world.sharing.mechanism);
+                Arc::new(Cluster { pairs, ..(*cluster).clone() })
+            }
+        };
         let engine = Engine::new(cluster.clone(), card.build(), world.rules, seed);
         Simulation::new(engine, world, cluster, arrivals, seed)
     }
@@ -260,6 +274,9 @@ impl Simulation {
                 }
             }
         }
+        for happening in std::mem::take(&mut self.deferred) {
+            self.queue.push(self.now, happening);
+        }
         let state = self.engine.state();
         self.watch.counts(state.waiting(), state.running());
         self.ledger.note(state.tenants());
@@ -368,6 +385,7 @@ fn is_void(records: &Records, what: Happening) -> bool {
     match what {
         Happening::Finish(job, stamp)
         | Happening::Turn(job, stamp)
+        | Happening::Loss(job, stamp)
         | Happening::Score(job, stamp) => records[job].stamp != stamp,
         Happening::Saved(_) | Happening::Break(_) | Happening::Repair(_) => false,
         Happening::Release(_) => false,

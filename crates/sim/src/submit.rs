@@ -43,6 +43,14 @@ impl Simulation {
         if let (Some(trial), Some(study)) = (job.trial, spec.study()) {
             self.studies.joins(id, study, *trial);
         }
+        let drawn = self
+            .world
+            .losses
+            .filter(|_| !trains && spec.replica().is_none() && spec.study().is_none());
+        let loss = job.loss.or_else(|| drawn.map(|losses| losses.draw(self.seed, id)));
+        if let Some(curve) = loss {
+            self.losing.insert(id, curve);
+        }
         if let Some(phases) = job.phases {
             self.phasing.insert(id, Phased::new(phases, work));
         }

@@ -24,6 +24,8 @@ pub(crate) struct Trainee {
     /// Examples of a pass on each GPU, and passes before the one with an exchange.
     batch: (u32, u32),
     stretch: Stretch,
+    /// How long its steps take with this batch where it is, once that was looked up.
+    timed: Option<(u32, StepTime)>,
 }
 
 /// What it measured on one kind of GPU.
@@ -53,11 +55,12 @@ impl Trainee {
             ready: Time::ZERO,
             batch: (1, 0),
             stretch: Stretch { time, noise, reaches: 0.0 },
+            timed: None,
         }
     }
 
     /// Learn from the stretch that is over.
-    fn learn(&mut self) {
+    fn learn(&mut self, adapts: bool) {
         let Some((kind, shape)) = &self.on else { return };
         let Stretch { time, noise, .. } = self.stretch;
         self.noise = Some(noise);
@@ -69,7 +72,9 @@ impl Trainee {
             let gradient_s = (time.step_s - time.exchange_s).max(1e-9);
             let (batch, step_s) = (self.batch.0, time.step_s);
             seen.samples.push(Sample { nodes, replicas, batch, gradient_s, step_s });
-            seen.fitted = Some(fit(&seen.samples, TO_FIVE_DIGITS).throughput);
+            if adapts {
+                seen.fitted = Some(fit(&seen.samples, TO_FIVE_DIGITS).throughput);
+            }
         }
     }
 
@@ -88,7 +93,7 @@ impl Trainee {
                     initial_batch: initial,
                     batch_max: most,
                     atomic_min: least,
-                    atomic_max: steps.most_on(shape),
+                    atomic_max: profile.most_in_a_pass(steps, shape),
                     accumulates: true,
                 };
                 match (Goodput { throughput, noise, limits }).best_batch(nodes, gpus) {
@@ -106,7 +111,11 @@ impl Trainee {
         let gpus: u32 = shape.iter().sum();
         let (own, accumulation) = self.batch;
         let all = gpus * own * (accumulation + 1);
-        let time = steps.at(shape, own);
+        let time = match self.timed {
+            Some((batch, time)) if batch == own => time,
+            _ => steps.at(shape, own),
+        };
+        self.timed = Some((own, time));
         let noise = profile.curves.noise(all, done);
         self.stretch = Stretch { time, noise, reaches: done };
         let gain = noise.gain(f64::from(all) / f64::from(profile.curves.range().0));
@@ -129,10 +138,14 @@ impl Trainee {
 }
 
 /// The kind of an assignment, and its GPUs of each node.
-fn shape_of(on: &Assignment, cluster: &Cluster) -> (KindId, Vec<u32>) {
+fn shape_of(on: &Assignment, cluster: &Cluster, largest_first: bool) -> (KindId, Vec<u32>) {
     let slices = on.placement.slices();
     let kind = slices.first().map_or(KindId(0), |slice| cluster.nodes[slice.node.index()].kind);
-    (kind, slices.iter().map(|slice| slice.slots.count()).collect())
+    let mut gpus: Vec<u32> = slices.iter().map(|slice| slice.slots.count()).collect();
+    if largest_first {
+        gpus.sort_unstable_by(|a, b| b.cmp(a));
+    }
+    (kind, gpus)
 }
 
 impl Simulation {
@@ -153,10 +166,11 @@ impl Simulation {
         let profile = profiles.of(spec.model).expect("looked up when it was submitted");
         let batch = spec.batch().cloned().unwrap_or_default();
         let trainee = self.trainees.get_mut(&job).expect("asked a line above");
-        let shape = shape_of(on, &self.cluster);
+        let shape = shape_of(on, &self.cluster, profiles.settings().largest_first);
         let equal = transition == Transition::Move && trainee.on.as_ref() == Some(&shape);
         if !(equal && profiles.settings().equal_shapes_are_free) {
             trainee.on = Some(shape);
+            trainee.timed = None;
             trainee.ready = now + Span::from_secs_f64(profile.settings.restart_s);
             trainee.choose(profile, batch.adapts, batch.asked);
         }
@@ -198,7 +212,13 @@ impl Simulation {
         record.stamp += 1;
         record.pace = pace / 1e6;
         record.from = start;
-        self.queue.push(until, Happening::Turn(job, record.stamp));
+        let turn = Happening::Turn(job, record.stamp);
+        // A stretch that takes no time is still one after the decision of this moment: it may come
+        // to be trained elsewhere.
+        match until > now {
+            true => self.queue.push(until, turn),
+            false => self.deferred.push(turn),
+        }
         let generation = Generation(record.generation);
         Event::Progress { job, generation, done: record.done, from: start, pace: record.pace }
     }
@@ -215,10 +235,10 @@ impl Simulation {
         }
         record.useful_milli += record.useful_since_start(now);
         record.done = done;
-        trainee.learn();
         let spec = &self.engine.state().job(job).spec;
         let profile = profiles.of(spec.model).expect("looked up when it was submitted");
         let (adapts, asked) = spec.batch().map_or((false, 1), |batch| (batch.adapts, batch.asked));
+        trainee.learn(adapts);
         trainee.choose(profile, adapts, asked);
         for report in reports {
             self.engine.observe(now, Event::Reported { job, generation, report });

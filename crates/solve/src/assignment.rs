@@ -1,9 +1,12 @@
 //! Who gets which, one each, so that the sum of costs is least: the assignment problem, by shortest
 //! augmenting paths (Jonker and Volgenant, Computing 38, 1987).
 
-/// The column of each row, no two the same, with the least sum of costs; of equal costs, the column
-/// that comes first. There must be no fewer columns than rows, and every cost must be finite.
-/// Work: rows times rows times columns at most.
+/// The column of each row, no two the same, with the least sum of costs. Of several such answers it
+/// is the one that SciPy comes to, so that published programs can be met: on the way to a free
+/// column, of those that are as near a free one is taken, of several the last on a list that begins
+/// from the last column to the first, and on which the end takes the place of who is gone over.
+/// There must be no fewer columns than rows, and every cost must be finite. Work: rows times rows
+/// times columns at most.
 pub fn cheapest_assignment(costs: &[Vec<f64>]) -> Vec<usize> {
     let columns = costs.first().map_or(0, Vec::len);
     assert!(costs.len() <= columns || costs.is_empty(), "a column for every row");
@@ -15,24 +18,25 @@ pub fn cheapest_assignment(costs: &[Vec<f64>]) -> Vec<usize> {
         // The shortest way from this row to a free column, over pairs that are taken.
         let mut distance = vec![f64::INFINITY; columns];
         let mut before: Vec<Option<usize>> = vec![None; columns];
-        let mut is_done = vec![false; columns];
+        let mut ahead: Vec<usize> = (0..columns).rev().collect();
         let mut reached: Vec<usize> = Vec::new();
         let (mut row, mut from, mut so_far) = (start, None, 0.0);
         let end = loop {
-            let mut nearest: Option<usize> = None;
-            for column in (0..columns).filter(|column| !is_done[*column]) {
-                let step = costs[row][column] - row_price[row] - column_price[column];
-                if so_far + step < distance[column] {
-                    distance[column] = so_far + step;
+            let mut nearest: Option<(usize, f64)> = None;
+            for (at, column) in ahead.iter().copied().enumerate() {
+                let there = so_far + costs[row][column] - row_price[row] - column_price[column];
+                if there < distance[column] {
+                    distance[column] = there;
                     before[column] = from;
                 }
-                if nearest.is_none_or(|best| distance[column] < distance[best]) {
-                    nearest = Some(column);
+                let (near, is_free) = (distance[column], row_of[column].is_none());
+                if nearest.is_none_or(|(_, best)| near < best || near <= best && is_free) {
+                    nearest = Some((at, near));
                 }
             }
-            let column = nearest.expect("there are no fewer columns than rows");
+            let (at, _) = nearest.expect("there are no fewer columns than rows");
+            let column = ahead.swap_remove(at);
             so_far = distance[column];
-            is_done[column] = true;
             match row_of[column] {
                 None => break column,
                 Some(next) => {

@@ -3,19 +3,24 @@
 
 mod assignment;
 pub mod auction;
+pub mod boost;
 pub mod choose;
+mod falling;
 pub mod goodput;
 mod groups;
 pub mod interleave;
 mod linear;
 mod matching;
+mod nonnegative;
 mod sharing;
 pub mod sizes;
 pub mod trade;
 pub mod window;
 
 pub use assignment::cheapest_assignment;
+pub use falling::{Fall, Falling, LOSSES_MIN, fit_falling};
 pub use groups::{group_of, in_groups};
 pub use linear::{Answer, Linear, Status};
 pub use matching::{Matching, heaviest_matching};
-pub use sharing::{Division, Finish, Floor, Row, Sharing, Within};
+pub use nonnegative::fit_nonnegative;
+pub use sharing::{Beside, Division, Finish, Floor, Pair, Row, Sharing, Within};

@@ -1,16 +1,19 @@
 //! Sharing out time: rows share columns, each column has so many places, and nobody can be in two
 //! places at once. The linear programmes of Gavel (Narayanan et al., OSDI 2020).
 
+mod deal;
 mod finish;
 mod interior;
 mod merged;
 mod nash;
 mod normal;
+mod pairs;
 mod water;
 
 use crate::linear::Status;
 pub use finish::Finish;
 use merged::Merged;
+pub use pairs::{Beside, Pair};
 pub use water::Within;
 
 /// Who shares.
@@ -41,6 +44,8 @@ pub struct Division {
     pub level: f64,
     /// For each row its part of the time in each column, rounded to a millionth.
     pub parts: Vec<Vec<f64>>,
+    /// Beside that, what rows have two by two in one place.
+    pub pairs: Vec<Pair>,
     /// Whether nothing better exists.
     pub is_optimal: bool,
     /// Steps that took.
@@ -54,8 +59,10 @@ const GRAIN: f64 = 1e-6;
 
 impl Sharing {
     /// Raise the worth of whoever has the least as far as it goes; then, among all ways to do so,
-    /// take the one with the smallest sum of squares. There is only one, so the answer does not
-    /// hang on where a solver comes to, and nobody is promised what the level does not need.
+    /// take the one with the smallest sum of squares, each over the places of its column: as far as
+    /// it makes no difference, everybody has an equal part of everything. There is only one, so the
+    /// answer does not hang on where a solver comes to, and nobody is promised what the level does
+    /// not need.
     pub fn max_min(&self) -> Division {
         self.merged().max_min()
     }
@@ -70,7 +77,7 @@ impl Sharing {
     pub fn max_sum_above(&self, floors: &[Floor]) -> Option<Division> {
         // Who has a floor is a class by itself.
         let merged =
-            Merged::of(self, |row| [floors[row].as_ref().map_or(0, |_| row as u64 + 1); 3]);
+            Merged::of(self, |row| [floors[row].as_ref().map_or(0, |_| row as u64 + 1); 4]);
         let mut by_class: Vec<Floor> = vec![None; merged.rows.len()];
         for (class, floor) in merged.class_of.iter().zip(floors) {
             by_class[*class].clone_from(floor);
@@ -82,7 +89,7 @@ impl Sharing {
 
     /// Rows that are alike, taken together.
     fn merged(&self) -> Merged {
-        Merged::of(self, |_| [0; 3])
+        Merged::of(self, |_| [0; 4])
     }
 }
 
@@ -144,7 +151,7 @@ mod tests {
         };
         let sharing = Sharing { places: vec![3.0, 4.0, 2.0], rows: (0..40).map(row).collect() };
         let together = sharing.merged();
-        let apart = Merged::of(&sharing, |index| [index as u64, 0, 0]);
+        let apart = Merged::of(&sharing, |index| [index as u64, 0, 0, 0]);
         assert_eq!((together.rows.len(), apart.rows.len()), (9, 40));
         let sums = |division: &Division| -> Vec<f64> {
             division.parts.iter().flatten().copied().collect()

@@ -55,7 +55,10 @@ pub(crate) fn table(data: &[u8]) {
     models.number("net");
     let cluster = Cluster::uniform(4, 8);
     match &data[..end] {
-        b"pairs" => drop(PairTable::read(&scratch.file("t.csv", content), &models, &cluster)),
+        b"pairs" => {
+            let alone = |_, _, _| Some(1.0);
+            drop(PairTable::read(&scratch.file("t.csv", content), &models, &cluster, &alone));
+        }
         b"nodes" => {
             let path = scratch.file("t.csv", content);
             drop(cluster::read(&path.to_string_lossy()));

@@ -3,6 +3,7 @@
 //! tests say so loudly and pass.
 
 mod figures;
+pub mod gavel;
 
 pub use figures::{Within, shows};
 
@@ -10,8 +11,8 @@ use heeler_model::Cluster;
 use heeler_recipes::Card;
 use heeler_sim::Simulation;
 use heeler_sim::metrics::Agreement;
-use heeler_sim::workload::{Options, read};
-use heeler_sim::world::{Profiles, WorldCard};
+use heeler_sim::workload::{Options, Trace, read};
+use heeler_sim::world::{Profiles, World, WorldCard};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,6 +55,26 @@ pub struct Case<'a> {
 impl Case<'_> {
     /// Run it to the end.
     pub fn run(&self, data: &Path) -> Simulation {
+        self.run_in(data, |_, _, _| {})
+    }
+
+    /// Run it to the end in a world that is changed with a look at the jobs and the cluster.
+    pub fn run_in(
+        &self,
+        data: &Path,
+        change: impl FnOnce(&mut World, &Trace, &Cluster),
+    ) -> Simulation {
+        let mut simulation = self.prepare(data, change);
+        simulation.run();
+        simulation
+    }
+
+    /// All of it at the start, in such a world.
+    pub fn prepare(
+        &self,
+        data: &Path,
+        change: impl FnOnce(&mut World, &Trace, &Cluster),
+    ) -> Simulation {
         let mut cluster: Cluster =
             heeler_sim::cluster::read(self.cluster).expect("the cluster can be read");
         let path = data.join(self.trace);
@@ -70,10 +91,9 @@ impl Case<'_> {
             let profiles = Profiles::read(folder, settings, &trace.models, &cluster);
             world.profiles = Some(Arc::new(profiles.unwrap_or_else(|error| panic!("{error}"))));
         }
+        change(&mut world, &trace, &cluster);
         let arrivals = Box::new(trace.workload);
-        let mut simulation = Simulation::of_recipe(&card, world, Arc::new(cluster), arrivals, 0);
-        simulation.run();
-        simulation
+        Simulation::of_recipe(&card, world, Arc::new(cluster), arrivals, 0)
     }
 
     /// Run it and compare with a table of results below the data folder.

@@ -1,32 +1,50 @@
-//! Gavel's simulator: the policies that need no solver, job by job.
+//! Gavel's simulator: the policies that need no solver, job by job and round by round.
 
-use heeler_reference::{Case, shared};
-use heeler_sim::workload::Options;
+use heeler_engine::PythonRandom;
+use heeler_reference::gavel::Published;
+use heeler_reference::{Within, shared, shows};
 
-fn must_equal(trace: &str, cluster: &str, recipe: &str, world: &str, reference: &str) {
+fn must_equal(cases: &[&str], recipe: &str, knobs: &[(&str, &str)], world: &str) {
     let Some(data) = shared() else { return };
-    let trace = format!("gavel/traces/{trace}");
-    let options = Options::default();
-    let case = Case { trace: &trace, options, cluster, recipe, knobs: &[], world };
-    case.must_equal(&data, &format!("gavel/reference/{reference}"));
+    for case in cases {
+        let published = Published::of(case, &data);
+        published.run(recipe, knobs, world, &data).equals(&published);
+    }
 }
 
 #[test]
 fn first_come_first_served_on_the_best_kind_is_equal() {
-    let (trace, reference) = ("gen_static_multi_100_s0.csv", "jct_sm_fifo_perf.csv");
-    must_equal(trace, "v100=12,p100=12,k80=12", "gavel-fifo", "gavel-perf", reference);
+    must_equal(&["sm_fifo_perf"], "gavel-fifo", &[], "gavel-perf");
+}
+
+/// With the authors' mistake, which is a rule of that world.
+#[test]
+fn first_come_first_served_on_any_kind_is_equal() {
+    let cases = ["cs_fifo", "phys_mk_fifo", "sm_fifo"];
+    must_equal(&cases, "gavel-fifo", &[("shares", "any-kind-first")], "gavel");
 }
 
 #[test]
 fn equal_shares_are_equal() {
-    let generated = "v100=12,p100=12,k80=12";
-    let physical = "v100=8,p100=16,k80=24";
-    for (trace, cluster, reference) in [
-        ("gen_cont_single_300_lam2400_s0.csv", generated, "jct_cs_isolated.csv"),
-        ("gen_cont_multi_300_lam4800_s0.csv", generated, "jct_cm_isolated.csv"),
-        ("physical_max_min_fairness.csv", physical, "jct_phys_las_isolated.csv"),
-        ("physical_minimize_makespan.csv", physical, "jct_phys_mk_isolated.csv"),
-    ] {
-        must_equal(trace, cluster, "gavel-isolated", "gavel", reference);
+    let cases = ["cs_isolated", "cm_isolated", "phys_las_isolated", "phys_mk_isolated"];
+    must_equal(&cases, "gavel-isolated", &[], "gavel");
+}
+
+/// The order in which kinds are offered, drawn anew for each round.
+#[test]
+fn kinds_are_offered_in_the_same_order() {
+    let Some(data) = shared() else { return };
+    let path = data.join("gavel/reference/type_order_seed0.csv");
+    let mut rows = csv::Reader::from_path(path).expect("a table");
+    let mut random = PythonRandom::new(5u32);
+    let (mut same, mut all) = (0.0, 0.0);
+    for row in rows.records() {
+        let row = row.expect("a row");
+        let mut kinds = ["v100", "p100", "k80"];
+        random.shuffle(&mut kinds);
+        all += 1.0;
+        same += f64::from(row.iter().skip(1).eq(kinds));
     }
+    let figure = "rounds with kinds in the same order";
+    shows("gavel-isolated", "type_order_seed0", figure, (same, all), Within::Equal);
 }

@@ -92,6 +92,7 @@ impl Draft {
             hold: wish.hold,
             terminal: false,
             model: wish.model,
+            regimes: None,
             once: wish.once,
         };
         Ok(Job { submission, waits: wish.waits, notes: self.notes, tenant_at })

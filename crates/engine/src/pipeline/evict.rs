@@ -39,8 +39,10 @@ impl<'a> Walk<'a> {
                 let rank = if strictly { rank.last_of_its_key() } else { rank };
                 wants.iter().any(|want| self.relieve(job, want, From::Behind(rank)))
             }
-            Preempt::Reclaim { .. } => wants.iter().any(|want| {
-                self.is_within_quota(job, want) && self.relieve(job, want, From::OverQuota)
+            Preempt::Reclaim { from_used, .. } => wants.iter().any(|want| {
+                self.is_used_from(from_used)
+                    && self.is_within_quota(job, want)
+                    && self.relieve(job, want, From::OverQuota)
             }),
         }
     }

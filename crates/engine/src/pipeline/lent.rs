@@ -5,7 +5,7 @@ use super::queue::Rank;
 use super::walk::Walk;
 use crate::state::Job;
 use crate::traits::Want;
-use heeler_model::{Reason, TenantId};
+use heeler_model::{KindSet, Reason, TenantId};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -49,6 +49,13 @@ impl Walk<'_> {
         let need = want.milli();
         let tenant = job.spec.tenant;
         self.view.tenants().guarantor(tenant).is_some() && self.excess(tenant) + need <= 0
+    }
+
+    /// Whether at least so many thousandths of all GPUs are in use, in this plan.
+    pub(super) fn is_used_from(&self, milli: u32) -> bool {
+        let all = u64::from(self.draft.up_of(KindSet::ANY));
+        let used = all.saturating_sub(u64::from(self.draft.free_of(KindSet::ANY)));
+        used * 1000 >= all * u64::from(milli)
     }
 
     /// A tenant's limit holds under every recipe.

@@ -5,6 +5,7 @@ mod backfill;
 mod behind;
 mod elastic;
 mod evict;
+mod expected;
 mod halted;
 mod lent;
 mod memo;
@@ -17,11 +18,12 @@ mod walk;
 
 pub use parts::{Cadence, Fit, Parts, Preempt};
 
+use crate::calibration::Calibration;
 use crate::rules::{Crossing, RoundClock, Ties};
 use crate::state::{Job, Phase};
 use crate::traits::{Key, Line, Note, Policy};
 use crate::view::View;
-use heeler_model::{JobId, ModelId, Plan, Span, TenantId, Time};
+use heeler_model::{JobId, ModelId, Plan, TenantId, Time};
 use memo::Memo;
 use queue::{ClassKey, Queue, SavedSeat, Seat, line_of};
 use serde_json::{Value, json};
@@ -149,30 +151,11 @@ impl Pipeline {
         }
     }
 
-    /// How long a job is taken to run from now on; for ever where there is no way to tell.
-    fn estimate(&self, job: &Job, view: &View) -> Span {
-        let predict = self.parts.predict.as_ref();
-        predict.and_then(|predict| predict.left(job, view)).unwrap_or(Span::MAX)
-    }
-
     fn unseat(&mut self, id: JobId, view: &View) {
         self.memo.forget(id);
         self.queue.remove(view.jobs(), id);
         self.bends.set(view.jobs(), id, None);
         self.ends.set(view.jobs(), id, None);
-    }
-
-    /// Note when a running job is taken to end.
-    fn expect_end(&mut self, id: JobId, view: &View) {
-        let (Some(predict), Fit::Backfill { .. }) = (&self.parts.predict, self.parts.fit) else {
-            return;
-        };
-        let Some(job) = view.jobs().get(id) else { return };
-        let end = job.is_placed().then(|| match predict.left(job, view) {
-            Some(left) => job.progress.from.max(view.now()) + left,
-            None => Time::MAX,
-        });
-        self.ends.set(view.jobs(), id, end);
     }
 
     fn lease_of(&mut self, id: JobId, view: &View, placed: bool) {
@@ -313,20 +296,24 @@ impl Policy for Pipeline {
                 self.stirred || bent || freed
             }
             Cadence::Round(_) if view.rules().rounds == RoundClock::World => self.round_over,
-            Cadence::Round(_) => !view.jobs().is_empty() && view.now() >= self.next_round,
+            cadence => !view.jobs().is_empty() && view.now() >= cadence.from(self.next_round, view),
         }
     }
 
     fn wake(&self, view: &View) -> Option<Time> {
-        if let Cadence::Round(_) = self.parts.cadence {
-            let recipe = view.rules().rounds == RoundClock::Recipe;
-            return (recipe && !view.jobs().is_empty()).then_some(self.next_round);
+        if let cadence @ Cadence::Round(_) = self.parts.cadence {
+            let recipe = view.rules().rounds != RoundClock::World && !view.jobs().is_empty();
+            return recipe.then(|| cadence.from(self.next_round, view));
         }
         let bend = self.bends.first();
         // A lease that ends matters to those who wait.
         let lease = self.leases.iter().map(|(at, _)| *at).find(|at| *at > view.now());
         let lease = lease.filter(|_| self.queue.waiting() > 0);
         [bend, lease].into_iter().flatten().min()
+    }
+
+    fn calibrations(&self) -> Vec<Calibration> {
+        self.how_well_expected()
     }
 
     fn save(&self) -> Value {

@@ -1,7 +1,9 @@
 //! What a pipeline is made of.
 
+use crate::rules::RoundClock;
 use crate::traits::{Allocate, Gate, Order, Place, Predict, Resize};
-use heeler_model::Span;
+use crate::view::View;
+use heeler_model::{Span, Time};
 
 /// What happens behind a job that does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,8 @@ pub enum Preempt {
     Reclaim {
         /// For how long a job that starts may not be disturbed.
         lease: Span,
+        /// Only while so many thousandths of all GPUs are in use.
+        from_used: u32,
     },
 }
 
@@ -42,7 +46,7 @@ impl Preempt {
     pub(super) fn lease(self) -> Span {
         match self {
             Preempt::Never => Span::ZERO,
-            Preempt::ByOrder { lease, .. } | Preempt::Reclaim { lease } => lease,
+            Preempt::ByOrder { lease, .. } | Preempt::Reclaim { lease, .. } => lease,
         }
     }
 }
@@ -54,6 +58,19 @@ pub enum Cadence {
     Event,
     /// At whole multiples of a span, while there are jobs.
     Round(Span),
+}
+
+impl Cadence {
+    /// When the next round begins that may begin from a time on, or since when it could have.
+    pub(super) fn from(self, from: Time, view: &View) -> Time {
+        match (self, view.rules().rounds) {
+            (Cadence::Round(every), RoundClock::Multiples) => {
+                let every = every.micros().max(1);
+                from.max(Time::from_micros(view.now().micros().div_ceil(every) * every))
+            }
+            _ => from,
+        }
+    }
 }
 
 /// The parts of a pipeline.

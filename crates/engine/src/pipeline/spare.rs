@@ -2,6 +2,7 @@
 
 use super::walk::Walk;
 use crate::fleet::Grip;
+use crate::rules::Starts;
 use crate::traits::Want;
 use heeler_model::{Reason, Run, Stop};
 
@@ -15,6 +16,28 @@ impl Walk<'_> {
         if self.pipe.parts.resize.is_some() || !self.plan.run.iter().any(moves) {
             return false;
         }
+        self.place_again()
+    }
+
+    /// Place all who start once more, in order, where somebody stops and the world has it so.
+    pub(super) fn place_together(&mut self) {
+        let together = self.view.rules().starts == Starts::Together;
+        if !together || self.plan.stop.is_empty() || self.pipe.parts.resize.is_some() {
+            return;
+        }
+        let (order, view) = (&self.pipe.parts.order, self.view);
+        self.plan.run.sort_by_key(|run| {
+            let job = view.state().job(run.job);
+            (order.line(job, view).key, job.submitted, job.id)
+        });
+        self.place_again();
+    }
+
+    /// Place all who start and do not move, now that it is known who stops; who moved stays. Says
+    /// whether that can be.
+    fn place_again(&mut self) -> bool {
+        let state = self.view.state();
+        let moves = |run: &Run| state.job(run.job).is_placed();
         self.draft.back_to_start();
         self.give_up_halted();
         for stop in &self.plan.stop {

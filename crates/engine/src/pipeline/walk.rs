@@ -135,6 +135,7 @@ impl<'a> Walk<'a> {
             self.plan.wait.clear();
             self.walk();
         }
+        self.place_together();
         self.ask_those_who_wait();
         let nobody_waits = self.plan.wait.iter().all(|wait| wait.reason.is_within_study());
         if self.pipe.parts.resize.is_some() && nobody_waits && self.plan.stop.is_empty() {

@@ -39,6 +39,9 @@ pub(crate) struct ReadingArguments {
     /// Pollux and Sia: let jobs change their size and batch, where the world has measured that
     #[arg(long)]
     adaptive: bool,
+    /// Pollux and Sia: let jobs change their size at the batch they asked for
+    #[arg(long, conflicts_with = "adaptive")]
+    elastic: bool,
     /// Lucid: a table of estimated run times by job
     #[arg(long, value_name = "FILE")]
     estimates: Option<PathBuf>,
@@ -84,6 +87,7 @@ impl ReadingArguments {
             throughputs: self.throughputs.clone(),
             profiles: self.profiles.clone(),
             adaptive: self.adaptive,
+            elastic: self.elastic,
             estimates: self.estimates.clone(),
             declared: self.declared.clone(),
             sample: self.sample.as_deref().map(sample).transpose()?,

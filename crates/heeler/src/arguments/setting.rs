@@ -8,13 +8,15 @@ use super::{Choice, positive};
 use crate::mistake::Mistake;
 use anyhow::Result;
 use clap::Args;
-use heeler_model::{Cluster, NodeId, Time};
+use heeler_model::{Cluster, Kind, KindId, ModelId, NodeId, Time};
 use heeler_sim::Simulation;
 use heeler_sim::services::ServiceSpec;
 use heeler_sim::workload::{
-    Arrivals, Cut, Generator, Shape, Trace, TraceJob, cut, describe, find_beside,
+    Arrivals, Cut, Generator, Shape, Trace, TraceJob, Workload, cut, describe, find_beside,
 };
 use heeler_sim::world::{PaceTable, PairTable, Profiles, World, WorldCard};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -199,7 +201,11 @@ impl Setting {
             world.pace.table = Some(Arc::new(PaceTable::read(path, &models, &cluster)?));
         }
         if let Some(path) = self.arguments.pairs.as_ref().or(self.world.sharing.pairs.as_ref()) {
-            world.sharing.table = Some(Arc::new(PairTable::read(path, &models, &cluster)?));
+            let rates = self.rates_alone();
+            let alone = |model, kind: KindId, gpus| {
+                rates.get(&(model, gpus)).and_then(|rates| rates.get(kind.index())).copied()
+            };
+            world.sharing.table = Some(Arc::new(PairTable::read(path, &models, &cluster, &alone)?));
         }
         if let (Some(settings), Some(folder)) = (&self.world.training, self.profiles()) {
             let profiles = Profiles::read(&folder, settings, &models, &cluster)?;
@@ -207,6 +213,48 @@ impl Setting {
         }
         let services = self.services.clone();
         Ok(Scene { cluster: Arc::new(cluster), world, arrivals, services, lost, seed })
+    }
+
+    /// Digest everything that runs hang on: the jobs as they were read, and files that are read
+    /// anew for each run.
+    pub(crate) fn digest(&self, into: &mut Sha256) -> Result<()> {
+        let Setting { arguments, cluster, world, source, services } = self;
+        into.update(format!("{cluster:?} {world:?} {services:?} {:?}", arguments.generated));
+        match source {
+            Source::Shape(shape) => into.update(format!("{shape:?}")),
+            Source::Trace(trace) | Source::History(_, trace, _) => {
+                into.update(format!("{:?}", trace.models));
+                trace.jobs().iter().for_each(|job| into.update(format!("{job:?}")));
+            }
+        }
+        if let Source::History(words, _, lost) = source {
+            into.update(format!("{words} {lost:?}"));
+        }
+        let pairs = arguments.pairs.as_ref().or(world.sharing.pairs.as_ref());
+        let profiles = world.training.as_ref().and_then(|_| self.profiles());
+        let files = [arguments.rates.as_ref(), pairs].into_iter().flatten().cloned();
+        for path in files.chain(profiles.into_iter().flat_map(|folder| files_below(&folder))) {
+            let content = std::fs::read(&path).map_err(|error| {
+                Mistake::new(format!("{}: cannot be read: {error}", path.display()))
+                    .hint("check the path")
+            })?;
+            into.update(path.display().to_string());
+            into.update(content);
+        }
+        Ok(())
+    }
+
+    /// What jobs of a trace do alone on each kind of GPU, by model and number of GPUs.
+    fn rates_alone(&self) -> BTreeMap<(ModelId, u32), Vec<f64>> {
+        let jobs = match &self.source {
+            Source::Trace(trace) | Source::History(_, trace, _) => trace.jobs(),
+            Source::Shape(_) => &[],
+        };
+        let measured = jobs.iter().filter(|job| !job.spec.rates().is_empty());
+        let of = |job: &heeler_sim::workload::TraceJob| {
+            ((job.spec.model, job.spec.demand.asked()), job.spec.rates().to_vec())
+        };
+        measured.map(of).collect()
     }
 
     /// The folder of profiles: the one given, or the one near the trace that its reader takes.
@@ -224,6 +272,45 @@ impl Setting {
         };
         let closer = Cut { load: Some(wanted / recorded), ..Cut::default() };
         Ok(cut(trace, &self.cluster, &closer)?)
+    }
+
+    /// The same with the jobs of a seed at a load drawn once and for all.
+    pub(crate) fn drawn(&self, load: Option<f64>, seed: u64) -> Result<Setting> {
+        let mut cluster = self.cluster.clone();
+        let trace = match &self.source {
+            Source::Trace(trace) | Source::History(_, trace, _) => self.at_load(trace, load)?,
+            Source::Shape(shape) => {
+                let gpus = cluster.gpus();
+                let load = load.unwrap_or(LOAD);
+                let options = self.arguments.generated.options(*shape, gpus, load, seed);
+                let mut generator = Generator::new(&options)?;
+                generator.add_tenants_to(&mut cluster);
+                let models = generator.models().clone();
+                let jobs = std::iter::from_fn(|| generator.next_job()).collect();
+                Trace { workload: Workload::new(jobs), models, ..Trace::default() }
+            }
+        };
+        Ok(Setting { cluster, source: Source::Trace(trace), ..self.clone() })
+    }
+
+    /// How many jobs there are, where that is known.
+    pub(crate) fn jobs(&self) -> usize {
+        match &self.source {
+            Source::Trace(trace) | Source::History(_, trace, _) => trace.jobs().len(),
+            Source::Shape(_) => 0,
+        }
+    }
+
+    /// Only some of the jobs, in the order in which they come, the first of them at time zero.
+    pub(crate) fn window(&self, jobs: std::ops::Range<usize>) -> Result<Setting> {
+        let (Source::Trace(trace) | Source::History(_, trace, _)) = &self.source else {
+            return Ok(self.clone());
+        };
+        let from = trace.jobs().get(jobs.start).map(|job| job.submit);
+        let first = Some(jobs.len());
+        let what = Cut { from, first, from_zero: true, ..Cut::default() };
+        let cut = cut(trace, &self.cluster, &what)?;
+        Ok(Setting { source: Source::Trace(cut), ..self.clone() })
     }
 
     /// Whether other seeds give other jobs.
@@ -267,10 +354,25 @@ impl Setting {
             let names: Vec<&str> = self.services.iter().map(|spec| &*spec.name).collect();
             facts.push(("services", names.join(", ")));
         }
+        let prices = prices(&self.cluster);
+        if !prices.is_empty() {
+            facts.push(("prices an hour", prices));
+        }
         facts.push(("world", self.world.name.clone()));
         facts.push(("seed", seed.to_string()));
         facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
     }
+}
+
+/// What an hour of a GPU costs, by kind: from the least to the most where that changes.
+fn prices(cluster: &Cluster) -> String {
+    let words = |kind: &Kind| {
+        let each = || kind.prices.iter().map(|price| price.micro);
+        let (least, most) = (each().min()? as f64 / 1e6, each().max()? as f64 / 1e6);
+        let range = if least < most { format!("{least}–{most}") } else { least.to_string() };
+        Some(format!("{} {range}", kind.name))
+    };
+    cluster.kinds.iter().filter_map(words).collect::<Vec<_>>().join(", ")
 }
 
 impl Scene {
@@ -293,4 +395,13 @@ impl Scene {
     pub(crate) fn jobs(&self) -> u64 {
         self.arrivals.remaining().unwrap_or(0) as u64
     }
+}
+
+/// All files below a folder, in the order of their names.
+fn files_below(folder: &std::path::Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    let below = |path: PathBuf| if path.is_dir() { files_below(&path) } else { vec![path] };
+    paths.into_iter().flat_map(below).collect()
 }

@@ -11,6 +11,7 @@ mod memory;
 mod million;
 mod muri;
 mod overload;
+mod pairs;
 mod placements;
 mod report;
 mod serve;
@@ -71,6 +72,8 @@ enum Measure {
     Choose,
     /// Fair shares of three kinds for a thousand jobs, against one linear programme.
     Shares,
+    /// Shares where two may be on one GPU, against one linear programme over all pairs of fewer.
+    Pairs,
     /// A decision of `sia` on 1,024 GPUs.
     Sia,
     /// A decision of `muri-s` with 500 jobs waiting.
@@ -93,6 +96,7 @@ impl Measure {
             Measure::Serve => serve::measure(scope),
             Measure::Choose => choose::measure(scope),
             Measure::Shares => shares::measure(scope),
+            Measure::Pairs => pairs::measure(scope),
             Measure::Sia => sia::measure(scope),
             Measure::Muri => muri::measure(scope),
             Measure::Live => live::measure(scope),

@@ -9,6 +9,7 @@ pub(crate) mod report;
 pub(crate) mod services;
 pub(crate) mod sim;
 pub(crate) mod trace;
+pub(crate) mod tune;
 mod verdict;
 pub(crate) mod why;
 pub(crate) mod worlds;

@@ -34,7 +34,8 @@ impl Report {
         let choices = self.recipes.iter().map(|text| choose(text)).collect::<Result<Vec<_>>>()?;
         let setting = self.setting.prepare()?;
         let (loads, seeds) = (vec![self.draw.load], vec![self.draw.seed]);
-        let plan = Plan { choices, setting, loads, seeds, threads: cores(), report: true };
+        let plan =
+            Plan { choices, setting, loads, seeds, threads: cores(), report: true, cache: None };
         let results = plan.run()?;
         let facts = plan.setting.facts(self.draw.load, self.draw.seed);
         let names: Vec<&str> = plan.choices.iter().map(|choice| choice.label.as_str()).collect();

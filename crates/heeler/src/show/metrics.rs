@@ -2,6 +2,7 @@
 
 use super::number::{count, decimal, percent, seconds};
 use super::table::Table;
+use heeler_engine::Calibration;
 use heeler_sim::Loan;
 use heeler_sim::metrics::{FinishTime, Group, ServiceFigures, Spread, StudySummary, Summary};
 
@@ -36,10 +37,36 @@ pub(crate) fn summary(summary: &Summary) -> String {
     for table in [services(&summary.services), loans(&summary.loans)].into_iter().flatten() {
         text.push_str(&format!("\n{table}"));
     }
+    if let Some(table) = predictions(&summary.predictions) {
+        text.push_str(&format!("\n{table}"));
+    }
     if !summary.studies.is_empty() {
         text.push_str(&format!("\n{}", studies(&summary.studies)));
     }
     text
+}
+
+/// What predictors said beside what was seen, unless they were always right.
+fn predictions(all: &[Calibration]) -> Option<String> {
+    let columns =
+        ["predicted", "by>", "seen>", "unknown>", "factor>", "p10>", "p50>", "p90>", "within 2x>"];
+    let mut table = Table::new(&columns);
+    let mut wrong = all.iter().filter(|known| !known.is_exact()).peekable();
+    wrong.peek()?;
+    for known in wrong {
+        table.row([
+            known.of.clone(),
+            known.predictor.clone(),
+            count(known.seen),
+            count(known.unknown),
+            decimal(known.factor),
+            decimal(known.ratio_p10),
+            decimal(known.ratio_p50),
+            decimal(known.ratio_p90),
+            percent(known.within_double),
+        ]);
+    }
+    Some(table.text())
 }
 
 /// How services fared, if there are any.

@@ -5,6 +5,7 @@ mod asking;
 mod mistakes;
 mod simulating;
 mod traces;
+mod tuning;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -100,7 +101,7 @@ impl Ended {
 fn every_command_has_help() {
     let folder = Folder::new();
     let help = folder.run("--help").good();
-    let simulated = "demo sim compare report recipes worlds services trace bench";
+    let simulated = "demo sim compare tune report recipes worlds services trace bench";
     let jobs = "submit run queue show logs cancel hold release suspend resume requeue signal";
     let knowing = "why when whatif top events history usage evictions audit priority time-limit";
     let server = "up down server nodes drain undrain lose recipe tenant quota token";

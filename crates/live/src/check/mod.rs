@@ -28,6 +28,8 @@ const NOTE_MAX: usize = 500;
 pub(crate) const SECONDS_MAX: u64 = 315_360_000;
 /// A priority lies between this and its negative.
 pub(crate) const PRIORITY_MAX: i32 = 1_000_000;
+/// Regimes that a job may go through.
+pub(crate) const REGIMES_MAX: usize = 64;
 
 fn invalid(field: &str, message: impl Into<String>) -> Problem {
     Problem::new(Code::Invalid, message).at(field)

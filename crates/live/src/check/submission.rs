@@ -1,6 +1,8 @@
 //! Whether a submission makes sense here, and the same with defaults filled in.
 
-use super::{PRIORITY_MAX, SECONDS_MAX, invalid, is_name, signal_number, with_nearest};
+use super::{
+    PRIORITY_MAX, REGIMES_MAX, SECONDS_MAX, invalid, is_name, signal_number, with_nearest,
+};
 use crate::job::weight;
 use crate::live::Live;
 use heeler_api::{Array, Code, Gpus, Pause, Problem, Submission, Who};
@@ -152,6 +154,7 @@ impl Live {
                 return Err(invalid(field, "a time lies between a second and ten years"));
             }
         }
+        check_regimes(submission)?;
         if submission.retries > 1_000 {
             return Err(invalid("retries", "at most 1000 retries"));
         }
@@ -201,6 +204,20 @@ impl Live {
 }
 
 /// A job without a name is called like its program.
+fn check_regimes(submission: &Submission) -> Result<(), Problem> {
+    let Some(regimes) = &submission.regimes else { return Ok(()) };
+    if regimes.epochs == 0 || !(1..=REGIMES_MAX).contains(&regimes.epoch_s.len()) {
+        let message = format!("a job has an epoch or more, and up to {REGIMES_MAX} regimes");
+        return Err(invalid("regimes", message));
+    }
+    let sound = |seconds: &f64| *seconds > 0.0 && *seconds <= SECONDS_MAX as f64;
+    if !regimes.epoch_s.iter().all(sound) {
+        let message = "an epoch takes more than nothing, and less than ten years";
+        return Err(invalid("regimes.epoch-s", message));
+    }
+    Ok(())
+}
+
 fn name_it(submission: &mut Submission) -> Result<(), Problem> {
     if submission.name.is_empty() {
         let program = submission.command.first().filter(|_| submission.script.is_none());

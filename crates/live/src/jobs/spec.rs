@@ -3,7 +3,7 @@
 use crate::live::Live;
 use heeler_api::{Class, Submission};
 use heeler_model::{
-    Deadline, Demand, JobSpec, KindSet, Milli, ModelId, Reach, Sizes, Span, Step, TenantId,
+    Deadline, Demand, JobSpec, KindSet, Milli, ModelId, Reach, Regimes, Sizes, Span, Step, TenantId,
 };
 
 impl Live {
@@ -29,9 +29,16 @@ impl Live {
         spec.model = model;
         let declared = submission.expected_s.or(submission.time_limit_s);
         spec.declared = declared.map(Span::from_secs);
+        if !submission.name.is_empty() {
+            spec.extras_mut().name = Some(submission.name.as_str().into());
+        }
         if let Some(deadline) = submission.deadline {
             let at = self.time(deadline);
             spec.extras_mut().deadlines = vec![Deadline { at, value: 1 }];
+        }
+        if let Some(regimes) = &submission.regimes {
+            let (epochs, epoch_s) = (regimes.epochs, regimes.epoch_s.clone());
+            spec.extras_mut().regimes = Some(Regimes { epochs, epoch_s });
         }
         spec
     }

@@ -1,5 +1,6 @@
 //! What running jobs say of themselves: how far they are, and how fast they go beside others.
 
+use crate::check::REGIMES_MAX;
 use crate::job::Told;
 use crate::live::Live;
 use heeler_api::RunReport;
@@ -131,9 +132,16 @@ impl Live {
                 reports.push(Report::Noise { square, variance });
             }
         }
+        if let Some(value) = report.loss.filter(|loss| loss.is_finite()) {
+            reports.push(Report::Loss { value });
+        }
         if let Some(value) = report.score.filter(|score| score.is_finite()) {
             let iteration = u32::try_from(report.step).unwrap_or(u32::MAX);
             reports.push(Report::Score { iteration, value });
+        }
+        if let Some(regime) = report.regime.filter(|regime| (*regime as usize) < REGIMES_MAX) {
+            let epochs = report.epoch.unwrap_or(0.0) as u32;
+            reports.push(Report::Regime { regime, epochs, pace: 1.0, work: 1.0 });
         }
         for report in reports {
             self.tell(Event::Reported { job: JobId(id), generation, report });

@@ -2,7 +2,7 @@
 
 use crate::world::{EPOCH, Plane, admin, gpus, person};
 use heeler_api::{
-    Array, Class, Code, Condition, Dependency, Early, JobState, Pause, Role, Submission,
+    Array, Class, Code, Condition, Dependency, Early, JobState, Pause, Regimes, Role, Submission,
     TenantChange,
 };
 use heeler_backend::{Ending, Expected, Order, Resume, Said, Sign, Way};
@@ -437,6 +437,24 @@ fn reports_are_kept_and_slower_ones_are_told() {
     report(&mut plane, 3, 30, 1.0);
     let pace = plane.live.engine().state().job(JobId(job)).progress.pace;
     assert_eq!(pace, 0.5, "half of the best seen alone");
+}
+
+#[test]
+fn regimes_reach_whoever_plans_by_them() {
+    let mut plane = Plane::new(1, 1, "shockwave");
+    let regimes = Regimes { epochs: 10, epoch_s: vec![60.0, 20.0] };
+    let job = plane.submit(&admin(), Submission { regimes: Some(regimes), ..gpus(1) });
+    plane.started(job);
+    let generation = plane.world.runs[&job].launch.generation;
+    let known = plane.live.engine().state().job(JobId(job)).spec.regimes().cloned();
+    assert_eq!(known.expect("what it was handed in with").epoch_s, [60.0, 20.0]);
+    let saved = |plane: &Plane| serde_json::to_string(&plane.live.engine().snapshot()).unwrap();
+    for (seq, regime) in [(1, 1), (2, 4_000_000_000u32)] {
+        let report = serde_json::json!({"seq": seq, "step": 9, "epoch": 3.5, "regime": regime});
+        plane.sign(Sign::Reported { job: JobId(job), generation, said: Said { report } });
+        let seen = "\"epochs\":{\"seen\":[3.0],\"regime\":1}";
+        assert!(saved(&plane).contains(seen), "{}", saved(&plane));
+    }
 }
 
 #[test]

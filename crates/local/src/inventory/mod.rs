@@ -127,10 +127,9 @@ impl Machine {
 
 fn empty() -> Cluster {
     Cluster {
-        kinds: Vec::new(),
-        nodes: Vec::new(),
         racks: vec!["rack0".into()],
         tenants: vec![Tenant::named("default")],
+        ..Cluster::default()
     }
 }
 

@@ -1,7 +1,9 @@
 //! How much a job gets.
 
 mod as_asked;
+mod ladder;
 mod moldable;
 
 pub use as_asked::AsAsked;
+pub use ladder::Ladder;
 pub use moldable::Moldable;

@@ -48,7 +48,7 @@ impl Learned {
                 }
             }
             Report::Noise { square, variance } => self.noise = Some((square, variance)),
-            Report::Score { .. } | Report::Regime { .. } => {}
+            Report::Loss { .. } | Report::Score { .. } | Report::Regime { .. } => {}
         }
     }
 
@@ -71,6 +71,18 @@ impl Learned {
     pub fn largest(&self) -> u32 {
         let samples = self.kinds.values().flat_map(|seen| &seen.samples);
         samples.map(|sample| sample.replicas).max().unwrap_or(0)
+    }
+
+    /// GPUs and seconds of a whole step with a batch, as reported on a kind; a batch that does not
+    /// fit in one pass is taken in several.
+    pub fn steps(&self, kind: KindId, batch: u32) -> Vec<(u32, f64)> {
+        let samples = self.kinds.get(&kind).map_or(&[][..], |seen| &seen.samples);
+        let step = |sample: &Measured| {
+            let each = sample.replicas * sample.batch.max(1);
+            let more = f64::from(batch.div_ceil(each.max(1)).max(1) - 1);
+            (sample.replicas, sample.step_s + more * sample.gradient_s)
+        };
+        samples.iter().map(step).collect()
     }
 
     /// The kind, of those that were measured, that tells about another: itself, or the first.

@@ -42,6 +42,11 @@ impl Room {
         self.left[shape.kind.index()] += Room::amount(candidate, shape);
     }
 
+    /// What is left of a shape's kind, thousandths.
+    pub fn left(&self, shape: Shape) -> u64 {
+        self.left[shape.kind.index()]
+    }
+
     /// Whether nothing is left.
     pub fn is_empty(&self) -> bool {
         self.left.iter().all(|left| *left == 0)

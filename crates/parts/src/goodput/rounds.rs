@@ -24,6 +24,18 @@ pub struct Candidate<'a> {
     pub restarts: u32,
 }
 
+/// How shapes become GPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Settling {
+    /// The largest first, each where it just fits.
+    #[default]
+    Close,
+    /// The smallest first, each on the nodes with most room.
+    MostRoom,
+    /// The smallest first, each in even parts on as few nodes as possible.
+    Even,
+}
+
 /// Who gets which shape.
 pub trait Allot: Send {
     /// A shape for each job, or none, in the same order.
@@ -31,6 +43,14 @@ pub trait Allot: Send {
 
     /// A round of this length begins: decide what has to be remembered.
     fn begin(&mut self, _round: Span, _view: &View) {}
+
+    /// Learn.
+    fn observe(&mut self, _note: &Note, _view: &View) {}
+
+    /// How shapes become GPUs.
+    fn settling(&self) -> Settling {
+        Settling::Close
+    }
 
     /// A job is about to be forgotten.
     fn left(&mut self, _job: JobId) {}
@@ -152,7 +172,7 @@ impl Policy for ShapeRounds {
         for (id, shape) in &mut all {
             *shape = given.get(id).copied().flatten();
         }
-        let mut plan = settle(&all, self.next_round(now), view);
+        let mut plan = settle(&all, self.next_round(now), self.allot.settling(), view);
         for wait in &mut plan.wait {
             let said = self.allot.why(view.state().job(wait.job), view);
             let more =
@@ -164,6 +184,7 @@ impl Policy for ShapeRounds {
     }
 
     fn observe(&mut self, note: &Note, view: &View) {
+        self.allot.observe(note, view);
         match note {
             Note::Joined(id) => self.books.jobs.entry(*id).or_default().last = None,
             Note::Placed(id) => self.placed(*id, view),
@@ -202,14 +223,14 @@ impl Policy for ShapeRounds {
     fn is_due(&self, view: &View) -> bool {
         match view.rules().rounds {
             RoundClock::World => self.books.round_over,
-            RoundClock::Recipe => {
+            RoundClock::Recipe | RoundClock::Multiples => {
                 !view.jobs().is_empty() && self.next_round(view.now()) == view.now()
             }
         }
     }
 
     fn wake(&self, view: &View) -> Option<Time> {
-        let recipe = view.rules().rounds == RoundClock::Recipe;
+        let recipe = view.rules().rounds != RoundClock::World;
         (recipe && !view.jobs().is_empty()).then(|| self.next_round(view.now()))
     }
 

@@ -3,8 +3,9 @@
 //! packed anew. What is left then goes to whoever can use it, so that a plan on which placement
 //! cannot follow never stands still.
 
+use super::rounds::Settling;
 use super::shapes::Shape;
-use crate::place::{Anywhere, Fit, Remainder};
+use crate::place::{Anywhere, Even, Fit, MostRoom, Remainder};
 use heeler_engine::{Draft, Grip, Job, Phase, Pick, Place, View, Want};
 use heeler_model::{
     Assignment, JobId, KindSet, Placement, Plan, Reason, Run, Scope, TenantId, Time, Wait,
@@ -19,23 +20,32 @@ struct Desk<'a> {
     used: BTreeMap<TenantId, i64>,
     runs: BTreeMap<JobId, Assignment>,
     refused: BTreeMap<JobId, Reason>,
+    settling: Settling,
 }
 
 /// A plan that gives jobs their shapes, as far as can be; those without one wait. `until` is when
 /// the round is over.
-pub(super) fn settle(wanted: &[(JobId, Option<Shape>)], until: Time, view: &View) -> Plan {
+pub(super) fn settle(
+    wanted: &[(JobId, Option<Shape>)],
+    until: Time,
+    settling: Settling,
+    view: &View,
+) -> Plan {
     let mut order: Vec<(JobId, Shape)> =
         wanted.iter().filter_map(|(id, shape)| Some((*id, (*shape)?))).collect();
-    order.sort_by_key(|(id, shape)| (Reverse(shape.gpus), *id));
-    let (mut desk, missing) = Desk::kept(&order, view);
+    match settling {
+        Settling::Close => order.sort_by_key(|(id, shape)| (Reverse(shape.gpus), *id)),
+        Settling::MostRoom | Settling::Even => order.sort_by_key(|(id, shape)| (shape.gpus, *id)),
+    }
+    let (mut desk, missing) = Desk::kept(&order, settling, view);
     if missing > 0 {
         // There can be only one draft at a time, so what was laid out is done again if need be.
         let placed = desk.runs.len();
         drop(desk);
-        desk = Desk::packed(&order, view);
+        desk = Desk::packed(&order, settling, view);
         if desk.runs.len() <= placed {
             drop(desk);
-            desk = Desk::kept(&order, view).0;
+            desk = Desk::kept(&order, settling, view).0;
         }
     }
     desk.without_gpus(wanted);
@@ -47,7 +57,7 @@ pub(super) fn settle(wanted: &[(JobId, Option<Shape>)], until: Time, view: &View
 
 impl<'a> Desk<'a> {
     /// Everything is free that jobs have or are promised.
-    fn new(view: &'a View<'a>) -> Desk<'a> {
+    fn new(settling: Settling, view: &'a View<'a>) -> Desk<'a> {
         let mut draft = view.draft();
         for job in view.jobs().iter() {
             if let Some(on) = &job.assignment {
@@ -55,12 +65,12 @@ impl<'a> Desk<'a> {
             }
         }
         let (used, runs, refused) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Desk { view, draft, used, runs, refused }
+        Desk { view, draft, used, runs, refused, settling }
     }
 
     /// Whoever keeps its shape keeps its GPUs, then the others; and how many do not fit.
-    fn kept(order: &[(JobId, Shape)], view: &'a View<'a>) -> (Desk<'a>, usize) {
-        let mut desk = Desk::new(view);
+    fn kept(order: &[(JobId, Shape)], settling: Settling, view: &'a View<'a>) -> (Desk<'a>, usize) {
+        let mut desk = Desk::new(settling, view);
         for (id, shape) in order {
             desk.keep(*id, Some(*shape), false);
         }
@@ -74,8 +84,8 @@ impl<'a> Desk<'a> {
     }
 
     /// The largest first, whoever it is.
-    fn packed(order: &[(JobId, Shape)], view: &'a View<'a>) -> Desk<'a> {
-        let mut desk = Desk::new(view);
+    fn packed(order: &[(JobId, Shape)], settling: Settling, view: &'a View<'a>) -> Desk<'a> {
+        let mut desk = Desk::new(settling, view);
         for (id, shape) in order {
             if !desk.keep(*id, Some(*shape), true) {
                 desk.place(*id, *shape);
@@ -126,7 +136,11 @@ impl<'a> Desk<'a> {
             want.demand.kinds = KindSet::only(shape.kind);
             let (remainder, racks) = (Remainder::AsPicked, true);
             let close = Fit { pick: Pick::Tightest, remainder, relax: false, racks };
-            let found = close.place(&want, &self.draft, self.view);
+            let found = match self.settling {
+                Settling::Close => close.place(&want, &self.draft, self.view),
+                Settling::MostRoom => MostRoom.place(&want, &self.draft, self.view),
+                Settling::Even => Even.place(&want, &self.draft, self.view),
+            };
             // A shape that is no whole number of nodes may have to be spread.
             found.or_else(|_| Anywhere.place(&want, &self.draft, self.view))
         });

@@ -76,17 +76,23 @@ impl Shapes {
         Shape { kind, gpus, nodes: gpus.div_ceil(on_node.max(1)) }
     }
 
+    /// The most GPUs of a kind that a job could ever have together.
+    pub fn most_for(&self, job: &Job, kind: KindId, view: &View) -> u32 {
+        let (demand, up) = (&job.spec.demand, self.up[kind.index()]);
+        // Only where something stands in its way is it worth counting what it could have.
+        let beside = demand.cpu_milli > 0 || demand.memory_mb > 0 || demand.gpu_memory_mb > 0;
+        match demand.reach != Reach::Cluster || beside {
+            true => up.min(view.fleet().together_ever(kind, demand)),
+            false => up,
+        }
+    }
+
     /// The shapes that a job may be given, up to so many GPUs, kind by kind and smallest first.
     pub fn for_job(&self, job: &Job, limit: u32, view: &View) -> Vec<Shape> {
         let demand = &job.spec.demand;
         let mut shapes = Vec::new();
         for kind in demand.kinds.iter(self.sizes.len()) {
-            let mut most = self.up[kind.index()].min(limit);
-            // Only where something stands in its way is it worth counting what it could have.
-            let beside = demand.cpu_milli > 0 || demand.memory_mb > 0 || demand.gpu_memory_mb > 0;
-            if demand.reach != Reach::Cluster || beside {
-                most = most.min(view.fleet().together_ever(kind, demand));
-            }
+            let most = self.most_for(job, kind, view).min(limit);
             let own = [demand.sizes.min, demand.asked()];
             let mut sizes: Vec<u32> = match demand.sizes.is_rigid() {
                 true => own.to_vec(),

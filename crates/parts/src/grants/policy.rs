@@ -204,7 +204,7 @@ impl Policy for Grants {
     fn is_due(&self, view: &View) -> bool {
         match view.rules().rounds {
             RoundClock::World => self.books.round_over,
-            RoundClock::Recipe => {
+            RoundClock::Recipe | RoundClock::Multiples => {
                 self.books.stirred || self.ends_matter(view) && self.books.next <= view.now()
             }
         }
@@ -212,7 +212,7 @@ impl Policy for Grants {
 
     fn wake(&self, view: &View) -> Option<Time> {
         let ends = self.ends_matter(view) && !self.books.terms.is_empty() && self.lease.is_some();
-        let recipe = view.rules().rounds == RoundClock::Recipe;
+        let recipe = view.rules().rounds != RoundClock::World;
         (ends && recipe).then(|| self.books.next.max(view.now()))
     }
 

@@ -57,6 +57,9 @@ pub struct Mlfq {
     served: Served,
     /// A job that has waited so many thousandths of the time it ran goes back to the first queue.
     promote_milli: Option<u64>,
+    /// Whether jobs stand in a queue as they came into it, whether they run or not.
+    #[serde(default)]
+    as_entered: bool,
     standings: BTreeMap<JobId, Standing>,
     /// Jobs in the row `Entered`.
     entered: Vec<JobId>,
@@ -75,12 +78,19 @@ impl Mlfq {
             limits,
             served,
             promote_milli,
+            as_entered: false,
             standings: BTreeMap::new(),
             entered: Vec::new(),
             entries: 0,
             starts: 0,
             decisions: 0,
         }
+    }
+
+    /// The same queues, in which jobs stand as they came into them, whether they run or not.
+    #[must_use]
+    pub fn as_entered(self, as_entered: bool) -> Mlfq {
+        Mlfq { as_entered, ..self }
     }
 
     fn enter(&mut self, id: JobId, queue: usize) {
@@ -117,6 +127,9 @@ impl Mlfq {
     }
 
     fn sit_with_the_running(&mut self, id: JobId) {
+        if self.as_entered {
+            return;
+        }
         self.starts += 1;
         if let Some(standing) = self.standings.get_mut(&id) {
             (standing.row, standing.seat) = (Row::Running, self.starts);
@@ -126,6 +139,9 @@ impl Mlfq {
     fn paused(&mut self, id: JobId, view: &View) {
         let Some(standing) = self.standings.get_mut(&id) else { return };
         standing.waits_since = view.now();
+        if self.as_entered {
+            return;
+        }
         match standing.row {
             // In front of all who wait; those stopped together keep their order.
             Row::Running => standing.seat -= (self.decisions + 1) << 32,
@@ -169,7 +185,8 @@ impl Mlfq {
 impl Order for Mlfq {
     fn line(&self, job: &Job, _view: &View) -> Line {
         let Some(standing) = self.standings.get(&job.id) else { return Line::default() };
-        let major = standing.queue as i64 * 3 + standing.row as i64;
+        let row = if self.as_entered { Row::Waiting } else { standing.row };
+        let major = standing.queue as i64 * 3 + row as i64;
         Line { key: Key { major, minor: standing.seat }, slope: 0 }
     }
 
@@ -193,7 +210,7 @@ impl Order for Mlfq {
             let counted = service.since(standing.base).counted(self.served.by_gpu());
             let limit = self.limits.get(standing.queue);
             if limit.is_some_and(|limit| counted >= limit.micros() * 1000) {
-                let running = standing.row == Row::Running;
+                let running = standing.row == Row::Running || self.as_entered;
                 self.enter(job.id, standing.queue + 1);
                 debug_assert!(running, "only a running job comes down");
             }

@@ -1,17 +1,25 @@
 //! Who runs first.
 
+mod chains;
+mod epochs;
 mod fifo;
+mod gain;
 mod gittins;
 mod las;
 mod mlfq;
+mod patient;
 mod shortest;
 mod size;
 mod tenant_share;
 
+pub use chains::Chains;
+pub use epochs::Epochs;
 pub use fifo::{Fifo, Priority};
+pub use gain::Gain;
 pub use gittins::{Gittins, GittinsIndex};
 pub use las::Las;
 pub use mlfq::{Mlfq, Served};
+pub use patient::Patient;
 pub use shortest::{Shortest, Weigh};
 pub use size::FewestGpus;
 pub use tenant_share::TenantShare;

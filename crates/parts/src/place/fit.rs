@@ -143,7 +143,7 @@ impl Fit {
 }
 
 /// Over the nodes that have most room, so that they are as few as possible.
-fn scattered(want: &Want, free: &Draft, kind: KindId) -> Option<Placement> {
+pub(super) fn scattered(want: &Want, free: &Draft, kind: KindId) -> Option<Placement> {
     if want.demand.reach == Reach::Rack {
         let racks = (0..free.cluster().racks.len() as u32).map(RackId);
         return racks.into_iter().find_map(|rack| scattered_in(want, free, kind, Some(rack)));

@@ -3,15 +3,21 @@
 //! results: the quantum and the tie order are part of what a placement is.
 
 mod anywhere;
+mod even;
 mod fit;
 mod local_search;
+mod most_room;
 mod skew;
+mod spare_best;
 mod spread;
 
 pub use anywhere::Anywhere;
+pub use even::Even;
 pub use fit::{Fit, Remainder};
 pub use local_search::LocalSearch;
+pub use most_room::MostRoom;
 pub use skew::SkewAware;
+pub use spare_best::SpareBest;
 pub use spread::Spread;
 
 use heeler_engine::{Draft, Grip, Pick, Want};

@@ -2,6 +2,7 @@
 //! slot, before or while it runs. All of them give shapes in rounds.
 
 mod ahead;
+mod andreas;
 mod cloud_price;
 mod gadget;
 mod genie;
@@ -11,6 +12,7 @@ mod spin;
 mod utility;
 
 pub use ahead::Ahead;
+pub use andreas::Andreas;
 pub use cloud_price::CloudPrice;
 pub use gadget::Gadget;
 pub use genie::{Genie, Urgent};

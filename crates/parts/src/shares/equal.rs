@@ -2,7 +2,7 @@
 //! were divided, and so the yardstick of fairness (Gavel's `isolated`). Or every job the same part
 //! of the time, however many GPUs it has then (Shockwave's evaluation calls that Gandiva_fair).
 
-use super::{Shares, gpus, kinds_by_name};
+use super::{Due, Shares, gpus, kinds_by_name};
 use heeler_engine::{Job, View};
 
 /// What everybody has the same of.
@@ -16,7 +16,7 @@ pub enum EqualShares {
 }
 
 impl Shares for EqualShares {
-    fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Vec<Vec<f64>> {
+    fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Due {
         let kinds = kinds_by_name(view);
         let row = |job: &&Job| {
             let gpus = match self {
@@ -33,7 +33,7 @@ impl Shares for EqualShares {
             let all = f64::max(sum, 1.0);
             row.iter().map(|share| share / all).collect()
         };
-        jobs.iter().map(row).collect()
+        jobs.iter().map(row).collect::<Vec<_>>().into()
     }
 
     fn fork(&self) -> Box<dyn Shares> {

@@ -1,9 +1,9 @@
 //! Shares of a large cluster, found in parts: jobs are dealt into groups, each group shares its
 //! part of every kind of GPU, and the rows are put together (POP, Narayanan et al., SOSP 2021).
 
-use super::Shares;
+use super::{Due, Shares};
 use heeler_engine::{Job, View};
-use heeler_solve::in_groups;
+use heeler_solve::{Pair, in_groups};
 use serde_json::Value;
 
 /// Groups are drawn by this and the number of a job.
@@ -23,13 +23,24 @@ impl InParts {
 }
 
 impl Shares for InParts {
-    fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Vec<Vec<f64>> {
+    fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Due {
         let numbers: Vec<u64> = jobs.iter().map(|job| u64::from(job.id.0)).collect();
-        in_groups(&numbers, SEED, self.parts as usize, |group, part| {
+        let mut pairs = Vec::new();
+        let alone = in_groups(&numbers, SEED, self.parts as usize, |group, part| {
             let members: Vec<&Job> = group.iter().map(|position| jobs[*position]).collect();
             let own: Vec<f64> = places.iter().map(|places| places * part).collect();
-            self.inner.shares(&members, &own, view)
-        })
+            let due = self.inner.shares(&members, &own, view);
+            pairs.extend(due.pairs.into_iter().map(|pair| {
+                let rows = (group[pair.rows.0], group[pair.rows.1]);
+                Pair { rows, ..pair }
+            }));
+            due.alone
+        });
+        Due { alone, pairs }
+    }
+
+    fn packs(&self) -> bool {
+        self.inner.packs()
     }
 
     fn settle(&mut self, jobs: &[&Job], places: &[f64], view: &View) {

@@ -3,8 +3,8 @@
 //! there, so waiting jobs are matched with (GPU, k) at the least sum of k times that. Who comes
 //! first on a GPU starts; the rest is matched anew next time (AlloX, Le et al., EuroSys 2020).
 
-use super::{Shares, gpus, left, rate};
-use heeler_engine::{Job, Predict, View};
+use super::{Due, Shares, gpus, kinds_by_name, left, rate};
+use heeler_engine::{Gangs, Job, Predict, View};
 use heeler_model::{JobId, KindId, TenantId};
 use heeler_solve::cheapest_assignment;
 use serde_json::Value;
@@ -65,12 +65,13 @@ impl Matching {
 
     /// Who is first in the line of a GPU, if everybody waits in the best of all lines.
     fn heads(&self, waiting: &[&Job], free: &[f64], view: &View) -> Vec<(JobId, KindId)> {
-        let spots = spots(waiting.len(), free);
+        let spots = spots(waiting.len(), free, &kinds_by_name(view));
         if spots.is_empty() {
             return Vec::new();
         }
+        let lines = |job: &Job| if is_as_one(job, view) { 1.0 } else { gpus(job) };
         let time = |job: &Job, kind: KindId| match rate(job, kind, view) {
-            rate if rate > 0.0 => left(job, self.predict.as_ref(), view) * gpus(job) / rate,
+            rate if rate > 0.0 => left(job, self.predict.as_ref(), view) * lines(job) / rate,
             _ => f64::INFINITY,
         };
         let row = |job: &&Job| -> Vec<f64> {
@@ -94,31 +95,36 @@ impl Matching {
     }
 }
 
+/// Whether a gang is taken for a single GPU.
+fn is_as_one(job: &Job, view: &View) -> bool {
+    view.rules().gangs == Gangs::AsOne && gpus(job) > 1.0
+}
+
 /// Places in all lines: GPUs of a kind are alike, so that no line needs more than its part.
-fn spots(jobs: usize, free: &[f64]) -> Vec<Spot> {
+fn spots(jobs: usize, free: &[f64], kinds: &[KindId]) -> Vec<Spot> {
     let lines = |free: &f64| (*free as usize).min(jobs);
     let longest = |lines: usize| if lines == 0 { 0 } else { jobs.div_ceil(lines) };
     let mut spots = Vec::new();
     for from_end in 1..=free.iter().map(|free| longest(lines(free))).max().unwrap_or(0) {
-        for (kind, free) in free.iter().enumerate() {
-            let lines = lines(free);
+        for kind in kinds {
+            let lines = lines(&free[kind.index()]);
             let there = if from_end <= longest(lines) { lines } else { 0 };
-            spots.extend((0..there).map(|gpu| Spot { kind: KindId(kind as u8), gpu, from_end }));
+            spots.extend((0..there).map(|gpu| Spot { kind: *kind, gpu, from_end }));
         }
     }
     spots
 }
 
 impl Shares for Matching {
-    fn shares(&self, jobs: &[&Job], places: &[f64], _view: &View) -> Vec<Vec<f64>> {
+    fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Due {
         let row = |job: &&Job| {
             let mut row = vec![0.0; places.len()];
             if let Some(kind) = self.matched.get(&job.id) {
-                row[kind.index()] = 1.0;
+                row[kind.index()] = if is_as_one(job, view) { 1.0 / gpus(job) } else { 1.0 };
             }
             row
         };
-        jobs.iter().map(row).collect()
+        jobs.iter().map(row).collect::<Vec<_>>().into()
     }
 
     fn settle(&mut self, jobs: &[&Job], places: &[f64], view: &View) {
@@ -127,6 +133,10 @@ impl Shares for Matching {
         let mut waiting: Vec<&Job> = Vec::new();
         for job in jobs {
             match before.get(&job.id) {
+                Some(kind) if is_as_one(job, view) => {
+                    self.matched.insert(job.id, *kind);
+                    waiting.push(job);
+                }
                 Some(kind) if room.take(job, *kind) => {
                     self.matched.insert(job.id, *kind);
                 }
@@ -146,7 +156,9 @@ impl Shares for Matching {
         heads.sort_unstable();
         let mut is_closed = vec![false; places.len()];
         for (id, kind) in heads {
-            if !is_closed[kind.index()] && room.take(view.job(id), kind) {
+            if is_as_one(view.job(id), view) {
+                self.matched.entry(id).or_insert(kind);
+            } else if !is_closed[kind.index()] && room.take(view.job(id), kind) {
                 self.matched.insert(id, kind);
             } else if gpus(view.job(id)) > room.free[kind.index()] {
                 // A gang that has to wait for GPUs is not overtaken for them.

@@ -1,13 +1,17 @@
 //! Shares of time: which part of the time each job should run on each kind of GPU. The round-target
 //! mechanism turns shares into rounds.
 
+mod accounts;
+mod beside;
 mod best_kind_first;
 mod equal;
 mod in_parts;
 mod isolated;
+mod leftover_kind;
 mod matching;
 mod optimal;
 mod round_target;
+mod seating;
 
 pub use best_kind_first::BestKindFirst;
 pub use equal::EqualShares;
@@ -19,12 +23,33 @@ pub use round_target::RoundTarget;
 use crate::predict::Declared;
 use heeler_engine::{Job, Predict, View};
 use heeler_model::{KindId, KindSet, Reach};
+use heeler_solve::Pair;
 use serde_json::Value;
+
+/// What jobs are due: parts of the time on each kind of GPU.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Due {
+    /// By themselves, a row for each job.
+    pub alone: Vec<Vec<f64>>,
+    /// Two by two on the same GPUs, jobs by their place among the rows.
+    pub pairs: Vec<Pair>,
+}
+
+impl From<Vec<Vec<f64>>> for Due {
+    fn from(alone: Vec<Vec<f64>>) -> Due {
+        Due { alone, pairs: Vec::new() }
+    }
+}
 
 /// The part of the time each job should run on each kind of GPU, by kind.
 pub trait Shares: Send {
-    /// A row for each job, in the same order, of so many GPUs of each kind.
-    fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Vec<Vec<f64>>;
+    /// A row for each job, in the same order, of so many GPUs of each kind, and for pairs of them.
+    fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Due;
+
+    /// Whether two jobs may share GPUs.
+    fn packs(&self) -> bool {
+        false
+    }
 
     /// Learn how far jobs have come; called whenever shares are about to be computed anew.
     fn settle(&mut self, jobs: &[&Job], places: &[f64], view: &View) {

@@ -1,14 +1,21 @@
 //! Shares that are best by some objective, as linear programmes over the rates that jobs have on
 //! each kind of GPU: Gavel (Narayanan et al., OSDI 2020, §4).
 
+use super::beside::beside;
 use super::isolated::{Isolated, isolated_rate};
-use super::{Shares, gpus, left, rate};
+use super::{Due, Shares, gpus, left, rate};
 use heeler_engine::{Job, Predict, View};
 use heeler_model::{KindId, TenantId};
 use heeler_solve::{Division, Finish, Floor, Row, Sharing, Within};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+/// By how much less than as early as possible all must be done when the rest is shared out, so that
+/// it can be done in spite of rounding.
+const EASE: f64 = 1e-6;
+/// A price that is as good as nothing, as a part of the dearest.
+const CHEAP: f64 = 1e-3;
 
 /// What is best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,29 +61,38 @@ pub struct Optimal {
     kinds: Kinds,
     /// Who says how much work jobs are, where that matters.
     predict: Box<dyn Predict>,
-    /// What an hour of a GPU costs, by the name of its kind; one, where nothing is said.
-    prices: BTreeMap<String, f64>,
+    /// Whether two jobs may share GPUs.
+    pairs: bool,
     /// What finish times are compared with.
     isolated: Isolated,
+}
+
+impl Objective {
+    /// Whether two jobs on the same GPUs can be weighed by it.
+    pub fn weighs_pairs(self) -> bool {
+        match self {
+            Objective::MaxMin
+            | Objective::Makespan
+            | Objective::Throughput
+            | Objective::Steps
+            | Objective::FinishTime => true,
+            Objective::Cost | Objective::Nash | Objective::TenantsFair | Objective::TenantsFifo => {
+                false
+            }
+        }
+    }
 }
 
 impl Optimal {
     /// Shares that are best by an objective, telling kinds apart or not; a predictor says how much
     /// work jobs are, where that matters.
     pub fn new(objective: Objective, kinds: Kinds, predict: Box<dyn Predict>) -> Optimal {
-        let (prices, isolated) = (BTreeMap::new(), Isolated::default());
-        Optimal { objective, kinds, predict, prices, isolated }
+        Optimal { objective, kinds, predict, pairs: false, isolated: Isolated::default() }
     }
 
-    /// At these prices of an hour of a GPU, by the name of its kind.
-    pub fn priced(self, prices: BTreeMap<String, f64>) -> Optimal {
-        Optimal { prices, ..self }
-    }
-
-    fn price(&self, kind: usize, view: &View) -> f64 {
-        let fleet = view.fleet();
-        let name = fleet.cluster().kinds[kind].name.as_str();
-        self.prices.get(name).copied().unwrap_or(1.0)
+    /// Two jobs may share GPUs, where it was measured what comes of it.
+    pub fn in_pairs(self, pairs: bool) -> Optimal {
+        Optimal { pairs, ..self }
     }
 
     /// The rates that a job is taken to have.
@@ -110,11 +126,12 @@ impl Optimal {
             Objective::Steps | Objective::FinishTime => 1.0,
         };
         let divide_by = divide_by.max(f64::MIN_POSITIVE);
-        let worth = |(kind, rate): (usize, &f64)| match self.objective {
-            Objective::Cost => rate / divide_by / self.price(kind, view),
-            _ => rate / divide_by,
+        let prices = match self.objective {
+            Objective::Cost => prices(view),
+            _ => vec![1.0; places.len()],
         };
-        Row { size: gpus, worth: rates.iter().enumerate().map(worth).collect() }
+        let priced = rates.iter().zip(prices);
+        Row { size: gpus, worth: priced.map(|(rate, price)| rate / divide_by / price).collect() }
     }
 
     /// When a job would end at the latest, were everybody by itself.
@@ -138,7 +155,8 @@ impl Optimal {
 
     fn divide(&self, sharing: &Sharing, jobs: &[&Job], view: &View) -> Division {
         match self.objective {
-            Objective::MaxMin | Objective::Makespan => sharing.max_min(),
+            Objective::MaxMin => sharing.max_min(),
+            Objective::Makespan => done_early(sharing),
             Objective::Throughput | Objective::Steps => sharing.max_sum(),
             Objective::FinishTime => {
                 let finishes = jobs.iter().map(|job| self.finish(job, view));
@@ -156,13 +174,26 @@ impl Optimal {
         }
     }
 
+    /// The same, two jobs on the same GPUs where that is better.
+    fn divide_in_pairs(&self, sharing: &Sharing, jobs: &[&Job], view: &View) -> Division {
+        let beside = beside(jobs, sharing.places.len(), view);
+        match self.objective {
+            Objective::Throughput | Objective::Steps => sharing.max_sum_in_pairs(&beside),
+            Objective::FinishTime => {
+                let finishes = jobs.iter().map(|job| self.finish(job, view));
+                sharing.min_max_finish_in_pairs(&finishes.collect::<Vec<_>>(), &beside)
+            }
+            _ => sharing.max_min_in_pairs(&beside),
+        }
+    }
+
     fn left(&self, job: &Job, view: &View) -> f64 {
         left(job, self.predict.as_ref(), view)
     }
 }
 
 impl Shares for Optimal {
-    fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Vec<Vec<f64>> {
+    fn shares(&self, jobs: &[&Job], places: &[f64], view: &View) -> Due {
         let rows: Vec<Row> = jobs.iter().map(|job| self.row(job, places, view)).collect();
         // Whoever can run nowhere now would hold everybody down to nothing.
         let runs = |row: &Row| row.worth.iter().zip(places).any(|(w, p)| *w > 0.0 && *p > 0.0);
@@ -170,21 +201,32 @@ impl Shares for Optimal {
         let sharers = rows.iter().zip(&able).filter(|(_, able)| **able);
         let places = places.to_vec();
         let sharing = Sharing { places, rows: sharers.map(|(row, _)| row.clone()).collect() };
-        if sharing.rows.is_empty() {
-            return vec![vec![0.0; sharing.places.len()]; jobs.len()];
-        }
-        let sharers = jobs.iter().zip(&able).filter(|(_, able)| **able).map(|(job, _)| *job);
-        let division = self.divide(&sharing, &sharers.collect::<Vec<_>>(), view);
-        let mut parts = division.parts;
-        if self.objective == Objective::Makespan {
-            fill_up(&mut parts, &sharing);
-        }
-        let mut parts = parts.into_iter();
         let nothing = vec![0.0; sharing.places.len()];
-        able.iter()
-            .map(|able| if *able { parts.next() } else { None })
-            .map(|parts| parts.unwrap_or_else(|| nothing.clone()))
-            .collect()
+        if sharing.rows.is_empty() {
+            return vec![nothing; jobs.len()].into();
+        }
+        let numbers: Vec<usize> = (0..jobs.len()).filter(|number| able[*number]).collect();
+        let sharers: Vec<&Job> = numbers.iter().map(|number| jobs[*number]).collect();
+        let mut division = match self.packs() {
+            true => self.divide_in_pairs(&sharing, &sharers, view),
+            false => self.divide(&sharing, &sharers, view),
+        };
+        if self.objective == Objective::Makespan && self.packs() {
+            fill_up(&mut division, &sharing);
+        }
+        let mut alone = vec![nothing; jobs.len()];
+        for (number, parts) in numbers.iter().zip(division.parts) {
+            alone[*number] = parts;
+        }
+        let mut pairs = division.pairs;
+        for pair in &mut pairs {
+            pair.rows = (numbers[pair.rows.0], numbers[pair.rows.1]);
+        }
+        Due { alone, pairs }
+    }
+
+    fn packs(&self) -> bool {
+        self.pairs && self.objective.weighs_pairs()
     }
 
     fn settle(&mut self, jobs: &[&Job], places: &[f64], view: &View) {
@@ -211,15 +253,19 @@ impl Shares for Optimal {
 
     fn fork(&self) -> Box<dyn Shares> {
         let (predict, isolated) = (self.predict.fork(), self.isolated.clone());
-        let prices = self.prices.clone();
-        Box::new(Optimal {
-            objective: self.objective,
-            kinds: self.kinds,
-            predict,
-            prices,
-            isolated,
-        })
+        Box::new(Optimal { predict, isolated, ..*self })
     }
+}
+
+/// What an hour of a GPU of each kind costs now. Where nothing has a price, all cost the same; one
+/// that costs nothing beside others that do is very cheap.
+fn prices(view: &View) -> Vec<f64> {
+    let fleet = view.fleet();
+    let each = fleet.cluster().kinds.iter().map(|kind| kind.price_at(view.now()));
+    let prices: Vec<f64> = each.collect();
+    let dearest = prices.iter().copied().fold(0.0, f64::max);
+    let least = if dearest > 0.0 { dearest * CHEAP } else { 1.0 };
+    prices.into_iter().map(|price| price.max(least)).collect()
 }
 
 /// Shares by tenants, each with its weight among those beside it.
@@ -244,22 +290,53 @@ fn by_tenants(sharing: &Sharing, jobs: &[&Job], within: Within, view: &View) -> 
     sharing.water_fill(&of_jobs, &weights, within)
 }
 
-/// What is left when all are done in time is shared out, too: on each kind, everybody has the same
-/// part of what it lacks to all the time.
-fn fill_up(parts: &mut [Vec<f64>], sharing: &Sharing) {
+/// All are done as early as possible; and with what is left over beyond that, as much as possible
+/// of what everybody has left is done in the meantime, so that short jobs are done first.
+fn done_early(sharing: &Sharing) -> Division {
+    let first = sharing.max_min();
+    if first.level <= 0.0 {
+        return first;
+    }
+    // What each would have done of its work by the time that all are done.
+    let by_then = |row: &Row| -> Vec<f64> {
+        row.worth.iter().map(|worth| worth / first.level / (1.0 - EASE)).collect()
+    };
+    let rows = sharing.rows.iter().map(|row| Row { size: row.size, worth: by_then(row) });
+    let scaled = Sharing { places: sharing.places.clone(), rows: rows.collect() };
+    let floors: Vec<Floor> = scaled.rows.iter().map(|row| Some(row.worth.clone())).collect();
+    match scaled.max_sum_above(&floors) {
+        Some(second) => Division { level: first.level, ..second },
+        None => first,
+    }
+}
+
+/// In pairs, what is left when all are done in time is shared out: on each kind, everybody has the
+/// same part of what it lacks to all the time.
+fn fill_up(division: &mut Division, sharing: &Sharing) {
+    let Division { parts, pairs, .. } = division;
+    let mut beside = vec![0.0; parts.len()];
+    for pair in pairs.iter() {
+        let time: f64 = pair.parts.iter().sum();
+        beside[pair.rows.0] += time;
+        beside[pair.rows.1] += time;
+    }
     for (kind, places) in sharing.places.iter().enumerate() {
-        let used: f64 =
-            parts.iter().zip(&sharing.rows).map(|(part, row)| part[kind] * row.size).sum();
-        let lacks = |part: &[f64]| (1.0 - part.iter().sum::<f64>()).max(0.0);
+        let alone = parts.iter().zip(&sharing.rows).map(|(part, row)| part[kind] * row.size);
+        let two = pairs.iter().map(|pair| pair.parts[kind] * sharing.rows[pair.rows.0].size);
+        let used: f64 = alone.chain(two).sum();
+        let lacks =
+            |index: usize, part: &[f64]| (1.0 - beside[index] - part.iter().sum::<f64>()).max(0.0);
         let runs = |row: &Row| row.worth[kind] > 0.0;
-        let rows = parts.iter().zip(&sharing.rows).filter(|(_, row)| runs(row));
-        let wanted: f64 = rows.map(|(part, row)| lacks(part) * row.size).sum();
+        let rows = parts.iter().zip(&sharing.rows).enumerate().filter(|(_, (_, row))| runs(row));
+        let wanted: f64 = rows.map(|(index, (part, row))| lacks(index, part) * row.size).sum();
         if wanted <= 0.0 {
             continue;
         }
         let rate = ((places - used) / wanted).clamp(0.0, 1.0);
-        for (part, _) in parts.iter_mut().zip(&sharing.rows).filter(|(_, row)| runs(row)) {
-            part[kind] += rate * lacks(part);
+        for (index, (part, row)) in parts.iter_mut().zip(&sharing.rows).enumerate() {
+            if runs(row) {
+                part[kind] += rate * lacks(index, part);
+            }
         }
     }
 }

@@ -5,7 +5,8 @@
 use super::epochs::Epochs;
 use super::worth::{Aims, FairEnd, lefts, worths};
 use crate::place::{Fit, Remainder};
-use heeler_engine::{Grip, Job, Note, Pick, Place, Policy, Predict, RoundClock, View, Want};
+use crate::round_turn::RoundTurn;
+use heeler_engine::{Grip, Job, Note, Pick, Place, Policy, Predict, View, Want};
 use heeler_model::{
     Assignment, JobId, KindSet, Plan, Reason, Report, Run, Scope, Span, TenantId, Time, Wait,
 };
@@ -45,8 +46,7 @@ struct Books {
     next: u64,
     /// Jobs came or went since fair ends were estimated.
     changed: bool,
-    round_over: bool,
-    next_round: Time,
+    turn: RoundTurn,
 }
 
 /// Rounds planned ahead.
@@ -299,6 +299,7 @@ impl Policy for Windows {
 
     fn observe(&mut self, note: &Note, view: &View) {
         self.predict.observe(note, view);
+        self.books.turn.observe(note, self.round, view);
         match note {
             Note::Joined(id) => {
                 let changed = &mut self.books.changed;
@@ -312,33 +313,23 @@ impl Policy for Windows {
                 self.books.changed = true;
             }
             Note::Reported { job, report } => self.heard(*job, report, view),
-            Note::RoundOver { .. } => self.books.round_over = true,
             Note::Deciding => {
                 self.books.round = self.books.next;
                 if self.is_old() {
                     self.make_plan(view);
                 }
             }
-            Note::Decided => {
-                self.books.round_over = false;
-                self.books.next = self.books.round + 1;
-                let rounds = view.now().micros() / self.round.micros().max(1) + 1;
-                self.books.next_round = Time::from_micros(rounds * self.round.micros());
-            }
+            Note::Decided => self.books.next = self.books.round + 1,
             _ => {}
         }
     }
 
     fn is_due(&self, view: &View) -> bool {
-        match view.rules().rounds {
-            RoundClock::World => self.books.round_over,
-            RoundClock::Recipe => !view.jobs().is_empty() && view.now() >= self.books.next_round,
-        }
+        self.books.turn.is_due(view)
     }
 
     fn wake(&self, view: &View) -> Option<Time> {
-        let recipe = view.rules().rounds == RoundClock::Recipe;
-        (recipe && !view.jobs().is_empty()).then_some(self.books.next_round)
+        self.books.turn.wake(view)
     }
 
     fn save(&self) -> Value {

@@ -1,6 +1,6 @@
 //! Chronus: deadlines are promised by reserving leases, and best effort runs beside.
 
-use super::scene::{Knobs, Row, Scene, job};
+use super::scene::{Knobs, Row, Scene, in_tens, job};
 use heeler_model::{Milli, Reason, Time};
 use heeler_sim::metrics::Summary;
 use heeler_sim::workload::{GeneratorOptions, Shape};
@@ -249,15 +249,8 @@ proptest! {
     /// Without deadlines, and where every moment at which something happens begins a lease, it is
     /// smallest remaining service first.
     #[test]
-    fn chronus_without_deadlines_is_srsf(
-        made in prop::collection::vec((0u64..12, 1u32..=8, 1u64..6), 1..30),
-    ) {
-        let mut made = made;
-        made.sort_unstable();
-        let row = |(index, (submit, gpus, length)): (usize, &(u64, u32, u64))| {
-            job(&index.to_string(), submit * 10, *gpus, length * 10)
-        };
-        let scene = Scene::new("1x8", made.iter().enumerate().map(row));
+    fn chronus_without_deadlines_is_srsf(rows in in_tens(8)) {
+        let scene = Scene::new("1x8", rows);
         let every = [("lease", "10 s"), ("admission", "10 s"), ("tick", "10 s")];
         prop_assert_eq!(scene.run("chronus", &every).ends(), scene.run("srsf", &[]).ends());
     }

@@ -1,9 +1,7 @@
 //! Gandiva: turns, packing with undo, moves and growth.
 
-use super::scene::{Row, Run, Scene, job};
-use heeler_model::{JobId, KindId, ModelId, Time};
-use heeler_sim::world::{Mechanism, PairTable, Sharing};
-use std::sync::Arc;
+use super::scene::{Row, Run, Scene, job, measured};
+use heeler_model::{JobId, Time};
 
 const NO_PACKING: (&str, &str) = ("packing", "false");
 const NO_MIGRATION: (&str, &str) = ("migration", "false");
@@ -12,20 +10,6 @@ const NO_GROWTH: (&str, &str) = ("grow", "false");
 /// So many jobs of an hour on one GPU each, all at once.
 fn at_once(jobs: usize) -> Vec<Row> {
     (0..jobs).map(|index| job(&index.to_string(), 0, 1, 3600)).collect()
-}
-
-/// Jobs of models, two and two of which have these paces beside each other.
-fn measured(mut scene: Scene, models: &[u16], paces: &[(u16, u16, f64)]) -> Scene {
-    for (job, model) in scene.jobs.iter_mut().zip(models) {
-        job.spec.model = ModelId(*model);
-    }
-    let mut table = PairTable::default();
-    for (model, neighbour, pace) in paces {
-        let (model, neighbour) = (ModelId(*model), ModelId(*neighbour));
-        table.insert(KindId(0), Mechanism::TimeSlice, model, neighbour, *pace);
-    }
-    scene.world.sharing = Sharing { table: Some(Arc::new(table)), ..Sharing::default() };
-    scene
 }
 
 /// Work done by each job at a time, in seconds.

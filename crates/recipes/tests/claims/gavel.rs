@@ -1,6 +1,7 @@
 //! Gavel's shares: best by an objective, realised in rounds.
 
-use super::scene::{Row, Scene, job};
+use super::scene::{Row, Scene, job, measured};
+use heeler_model::{Price, Time};
 use heeler_sim::workload::{GeneratorOptions, Shape};
 
 const AGNOSTIC: (&str, &str) = ("kinds", "agnostic");
@@ -15,7 +16,7 @@ fn gavel_improves_on_a_third_of_each() {
     let scene = Scene::new("1x1:v100+1x1:k80", rows);
     let mut simulation = scene.simulation("gavel", &[]);
     let hours = 200.0;
-    simulation.run_until(heeler_model::Time::from_secs_f64(hours * 3600.0));
+    simulation.run_until(Time::from_secs_f64(hours * 3600.0));
     for (name, speed) in speeds {
         let id = simulation.find(name).expect("a job");
         let done = simulation.records()[id].done_at(simulation.now());
@@ -118,7 +119,7 @@ fn gavel_gives_tenants_their_parts() {
         let rows = names.map(|name| job(name, 0, 1, 1_000_000).of(tenant(name)));
         let scene = Scene::new("1x1", rows);
         let mut simulation = scene.simulation("gavel", &[("objective", objective)]);
-        let end = heeler_model::Time::from_secs(200 * 360);
+        let end = Time::from_secs(200 * 360);
         simulation.run_until(end);
         names.map(|name| {
             let job = simulation.engine().state().job(simulation.find(name).expect("a job"));
@@ -152,11 +153,69 @@ fn gavel_among_equals_is_max_min() {
 fn gavel_by_cost_pays_for_speed_only_where_a_deadline_asks_for_it() {
     let run = |row: Row| {
         let knobs = [("objective", "cost"), ("fill-idle", "false")];
-        Scene::new("v100=1,k80=1", [row]).run("gavel", &knobs).end("job")
+        let mut scene = Scene::new("v100=1,k80=1", [row]);
+        for (kind, micro) in scene.cluster.kinds.iter_mut().zip([2_500_000, 500_000]) {
+            kind.prices = vec![Price { from: Time::ZERO, micro }];
+        }
+        scene.run("gavel", &knobs).end("job")
     };
     let row = || job("job", 0, 1, 1).units(7200.0, &[2.0, 1.0]);
     assert_eq!(run(row()), 7200.0);
     let in_time = run(row().due(&[(4500, 1)]));
     assert!((3600.0..=4500.0).contains(&in_time), "{in_time}");
     assert_eq!(run(row().due(&[(3000, 1)])), 7200.0, "it cannot be kept");
+}
+
+const PAIRS: (&str, &str) = ("pairs", "true");
+const PACKED: (&str, &str) = ("shares", "{ packed = { above = 1.5 } }");
+
+/// Jobs of an hour on one GPU each, all at once.
+fn hours(jobs: usize) -> Vec<Row> {
+    (0..jobs).map(|index| job(&index.to_string(), 0, 1, 3600)).collect()
+}
+
+/// When jobs end, in hours.
+fn ends_h(scene: &Scene, recipe: &str, knobs: &[(&str, &str)]) -> Vec<f64> {
+    let ends = scene.run(recipe, knobs).ends();
+    ends.iter().map(|end| end.expect("an end").secs_f64() / 3600.0).collect()
+}
+
+/// Two jobs of one model keep 0.8 side by side, of another 0.4.
+#[test]
+fn gavel_shares_gpus_where_that_is_faster() {
+    let paces = [(1, 1, 0.8), (2, 2, 0.4)];
+    let scene = |model| measured(Scene::new("1x1", hours(2)), &[model, model], &paces);
+    for objective in ["max-min", "makespan", "finish-time", "throughput"] {
+        let objective = ("objective", objective);
+        let ends = ends_h(&scene(1), "gavel", &[PAIRS, objective]);
+        assert!(ends.iter().all(|end| (end - 1.25).abs() < 0.01), "{objective:?} {ends:?}");
+    }
+    let turns = ends_h(&scene(1), "gavel", &[]);
+    assert!(turns.iter().any(|end| *end > 1.99), "{turns:?}");
+    assert_eq!(ends_h(&scene(2), "gavel", &[PAIRS]), ends_h(&scene(2), "gavel", &[]));
+    // In one group it is the same.
+    let grouped = ends_h(&scene(1), "pop", &[PAIRS, ("parts", "1")]);
+    assert!(grouped.iter().all(|end| (end - 1.25).abs() < 0.01), "{grouped:?}");
+}
+
+#[test]
+fn gavel_shares_no_gpus_without_need() {
+    let room = measured(Scene::new("1x2", hours(2)), &[1, 1], &[(1, 1, 0.9)]);
+    let ends = ends_h(&room, "gavel", &[PAIRS]);
+    assert!(ends.iter().all(|end| (end - 1.0).abs() < 0.01), "{ends:?}");
+    let unknown = Scene::new("v100=4,k80=4", mixed());
+    assert_eq!(unknown.run("gavel", &[PAIRS]).ends(), unknown.run("gavel", &[]).ends());
+}
+
+/// The second model does better beside the third than beside the first, and nobody beside itself.
+#[test]
+fn gavel_fifo_packs_whoever_finds_no_room() {
+    let paces = [(1, 2, 0.8), (2, 1, 0.8), (3, 2, 0.9), (2, 3, 0.9), (3, 3, 0.4)];
+    let scene = measured(Scene::new("1x2", hours(4)), &[1, 3, 2, 3], &paces);
+    let ends = ends_h(&scene, "gavel-fifo", &[PACKED]);
+    assert!((ends[0] - 1.0).abs() < 0.01, "it has a GPU to itself: {ends:?}");
+    for end in &ends[1..3] {
+        assert!((end - 1.0 / 0.9).abs() < 0.12, "two together: {ends:?}");
+    }
+    assert!(ends[3] > 1.9, "it fits beside nobody: {ends:?}");
 }

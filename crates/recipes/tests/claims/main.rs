@@ -1,7 +1,9 @@
 //! The claims of the cards: each `[[claim]]` of a recipe names a test here that shows it. Worked
 //! examples say in a comment how their numbers come about.
 
+mod ali_mlaas;
 mod allox;
+mod andreas;
 mod asha;
 mod astraea;
 mod backfill;
@@ -11,6 +13,7 @@ mod chronus;
 mod clipper;
 mod cloud_price;
 mod dorm;
+mod e_las;
 mod elastic;
 mod fifo;
 mod filling;
@@ -20,17 +23,24 @@ mod gandiva_fair;
 mod gavel;
 mod genie;
 mod gittins;
+mod graphene;
 mod hived;
 mod las;
+mod lucid;
 mod muri;
 mod oasis;
+mod optimus;
+mod philly;
 mod pop;
+mod predictors;
 mod priority;
+mod qssf;
 mod rounds;
 mod scene;
 mod shockwave;
 mod shortest;
 mod sia;
+mod slaq;
 mod smd;
 mod spin;
 mod themis;

@@ -2,16 +2,16 @@
 //! who ran where and when.
 
 use heeler_model::{
-    Assignment, Cluster, Deadline, Demand, JobId, JobSpec, Sizes, Span, Stages, StudyId, Time,
-    Truth,
+    Assignment, Cluster, Deadline, Demand, JobId, JobSpec, KindId, ModelId, Sizes, Span, Stages,
+    StudyId, Time, Truth,
 };
 use heeler_recipes::{Card, find};
-use heeler_sim::Simulation;
 use heeler_sim::cluster;
 use heeler_sim::workload::{
     Arrivals, Curve, Generator, GeneratorOptions, TraceJob, Trial, Workload,
 };
-use heeler_sim::world::World;
+use heeler_sim::world::{Mechanism, PairTable, Sharing, World};
+use heeler_sim::{LossCurve, Simulation};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -92,6 +92,18 @@ impl Row {
         self
     }
 
+    /// Its owner calls it so.
+    pub(crate) fn named(mut self, name: &str) -> Row {
+        self.job.spec.extras_mut().name = Some(name.into());
+        self
+    }
+
+    /// It keeps its GPUs busy for so many thousandths of the time.
+    pub(crate) fn busy(mut self, milli: u32) -> Row {
+        self.job.spec.extras_mut().busy_milli = Some(milli);
+        self
+    }
+
     /// It needs so many CPU cores and so much memory, MB, beside each GPU.
     pub(crate) fn beside(mut self, cpus: u32, memory_mb: u32) -> Row {
         self.job.spec.demand.cpu_milli = cpus * 1000;
@@ -121,6 +133,13 @@ impl Row {
         self.job.spec.extras_mut().study = Some(StudyId(0));
         let curve = Curve::Listed(scores.into());
         self.job.trial = Some(Box::new(Trial { study: "study".into(), curve }));
+        self
+    }
+
+    /// It reports its loss so many times, which falls from one value to another, and so much faster
+    /// at first.
+    pub(crate) fn loss(mut self, first: f64, last: f64, bend: f64, reports: u32) -> Row {
+        self.job.loss = Some(LossCurve { first, last, bend, reports });
         self
     }
 
@@ -296,6 +315,18 @@ impl Run {
     }
 }
 
+/// Random rigid jobs, in order of submission; all that happens to them happens at whole tens of
+/// seconds, if they are left alone.
+pub(crate) fn in_tens(gpus: u32) -> impl Strategy<Value = Vec<Row>> {
+    prop::collection::vec((0u64..12, 1..=gpus, 1u64..6), 1..30).prop_map(|mut made| {
+        made.sort_unstable();
+        let row = |(index, (submit, gpus, length)): (usize, &(u64, u32, u64))| {
+            job(&index.to_string(), submit * 10, *gpus, length * 10)
+        };
+        made.iter().enumerate().map(row).collect()
+    })
+}
+
 /// Random jobs for a small cluster: submitted within two minutes, at most so many GPUs, up to a
 /// minute long, declaring up to so many times their length.
 pub(crate) fn rows(gpus: u32, overstated: u64, jobs: usize) -> impl Strategy<Value = Vec<Row>> {
@@ -307,4 +338,18 @@ pub(crate) fn rows(gpus: u32, overstated: u64, jobs: usize) -> impl Strategy<Val
         };
         made.iter().enumerate().map(row).collect()
     })
+}
+
+/// Jobs of models, two and two of which have these paces beside each other on the first kind.
+pub(crate) fn measured(mut scene: Scene, models: &[u16], paces: &[(u16, u16, f64)]) -> Scene {
+    for (job, model) in scene.jobs.iter_mut().zip(models) {
+        job.spec.model = ModelId(*model);
+    }
+    let mut table = PairTable::default();
+    for (model, neighbour, pace) in paces {
+        let (model, neighbour) = (ModelId(*model), ModelId(*neighbour));
+        table.insert(KindId(0), Mechanism::TimeSlice, model, neighbour, *pace);
+    }
+    scene.world.sharing = Sharing { table: Some(Arc::new(table)), ..Sharing::default() };
+    scene
 }

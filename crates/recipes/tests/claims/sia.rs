@@ -56,7 +56,7 @@ fn write_model(folder: &Path, exchange_s: f64) {
 
 /// Jobs of two models, one that scales and one that hardly does, which may change their size and
 /// batch or must not.
-fn training(jobs: &[(&str, u64)], adaptive: bool) -> Scene {
+pub(crate) fn training(jobs: &[(&str, u64)], adaptive: bool) -> Scene {
     let row = |(index, (_, submit)): (usize, &(&str, u64))| job(&index.to_string(), *submit, 4, 1);
     let mut scene = Scene::new(CLUSTER, jobs.iter().enumerate().map(row));
     let mut models = Names::default();

@@ -27,6 +27,7 @@ struct KindTable {
     memory_mb: u32,
     speed: Option<Spanned<f64>>,
     price: Option<Spanned<PriceTable>>,
+    watts: Option<u32>,
 }
 
 /// What an hour of a GPU costs: always the same, or from so many hours on.
@@ -167,7 +168,8 @@ fn add_kinds(
         };
         let prices = kind.price.as_ref().map_or(Ok(Vec::new()), |price| prices(price, text))?;
         let (name, memory_mb) = (name.clone(), kind.memory_mb);
-        cluster.kinds.push(Kind { name, memory_mb, speed, prices });
+        let watts = kind.watts.unwrap_or(0);
+        cluster.kinds.push(Kind { name, memory_mb, speed, prices, watts });
     }
     Ok(())
 }

@@ -4,12 +4,12 @@ use crate::record::Record;
 use crate::simulation::Simulation;
 use crate::workload::{Table, TraceError};
 use heeler_model::{JobId, Span};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// How far a simulation agrees with another program's results.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Agreement {
     /// Jobs of the other's table.
     pub jobs: usize,

@@ -6,13 +6,13 @@ use super::spread::Spread;
 use crate::entitled::gini;
 use crate::record::Record;
 use heeler_model::Span;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Above this a job counts as treated unfairly, as in Gavel's and Shockwave's evaluations.
 const UNFAIR: f64 = 1.05;
 
 /// One variant over all finished jobs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FinishTime {
     /// The values.
     pub ratio: Spread,
@@ -23,7 +23,7 @@ pub struct FinishTime {
 }
 
 /// The three variants.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fairness {
     /// Completion ÷ (time alone × jobs of the trace ÷ GPUs): Shockwave's "static" contention.
     pub static_contention: FinishTime,

@@ -4,6 +4,7 @@ mod against;
 mod fairness;
 mod interval;
 mod jobs;
+mod pareto;
 mod services;
 mod spread;
 mod study;
@@ -12,6 +13,7 @@ pub use against::Agreement;
 pub use fairness::{Fairness, FinishTime};
 pub use interval::Interval;
 pub use jobs::write_jobs;
+pub use pareto::pareto_front;
 pub use services::ServiceFigures;
 pub use spread::{Spread, quantile};
 pub use study::{BestScore, StudySummary};
@@ -20,12 +22,13 @@ use crate::entitled::{TenantShare, gini};
 use crate::loans::Loan;
 use crate::record::{Outcome, Record};
 use crate::simulation::Simulation;
+use heeler_engine::Calibration;
 use heeler_model::{Cluster, Span, TenantId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What became of the jobs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Jobs that were submitted.
     pub submitted: usize,
@@ -44,7 +47,7 @@ pub struct Counts {
 }
 
 /// How often jobs were disturbed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Restarts {
     /// Stops for another job.
     pub preemptions: u64,
@@ -57,7 +60,7 @@ pub struct Restarts {
 }
 
 /// Where GPU time went, in hours of one GPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GpuHours {
     /// Work that was kept.
     pub useful: f64,
@@ -70,7 +73,7 @@ pub struct GpuHours {
 }
 
 /// Deadlines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Deadlines {
     /// Jobs that had one.
     pub jobs: usize,
@@ -86,7 +89,7 @@ pub struct Deadlines {
 }
 
 /// A part of the jobs: of one tenant, or of one size.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Group {
     /// Which.
     pub name: String,
@@ -103,7 +106,7 @@ pub struct Group {
 }
 
 /// What a simulation showed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// What became of the jobs.
     pub jobs: Counts,
@@ -122,7 +125,7 @@ pub struct Summary {
     /// Where GPU time went.
     pub gpu_hours: GpuHours,
     /// What the GPUs that jobs held have cost, where kinds have prices.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     /// Deadlines.
     pub deadlines: Deadlines,
@@ -130,20 +133,23 @@ pub struct Summary {
     pub tenants: Vec<Group>,
     /// By size.
     pub sizes: Vec<Group>,
+    /// How well predictors did, if the recipe has any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub predictions: Vec<Calibration>,
     /// By study, if there are any.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub studies: Vec<StudySummary>,
     /// How services fared.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceFigures>,
     /// What tenants had beside what they were entitled to, if there are several.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<TenantShare>,
     /// How unequally tenants had what they were entitled to (Gini), if there are several.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inequality: Option<f64>,
     /// GPU time that tenants with a quota lent and borrowed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loans: Vec<Loan>,
 }
 
@@ -184,6 +190,7 @@ impl Summary {
             deadlines: deadlines(jobs),
             tenants: by_tenant(jobs, cluster),
             sizes: by_size(jobs, cluster),
+            predictions: predictions(simulation),
             services: services::of(simulation),
             inequality: (ratios.len() > 1).then(|| gini(&ratios)),
             shares,
@@ -191,6 +198,12 @@ impl Summary {
             studies: study::of(simulation),
         }
     }
+}
+
+/// Predictors of which anything was seen.
+fn predictions(simulation: &Simulation) -> Vec<Calibration> {
+    let all = simulation.engine().calibrations().into_iter();
+    all.filter(|known| known.seen + known.unknown > 0).collect()
 }
 
 fn counts(records: &[&Record]) -> Counts {

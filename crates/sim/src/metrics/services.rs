@@ -4,10 +4,10 @@ use super::GPU_HOUR;
 use crate::services::Serving;
 use crate::simulation::Simulation;
 use heeler_serve::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Latencies, milliseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Mean.
     pub mean: f64,
@@ -20,7 +20,7 @@ pub struct Latency {
 }
 
 /// One service.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServiceFigures {
     /// Which.
     pub name: String,

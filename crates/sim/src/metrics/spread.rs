@@ -1,9 +1,9 @@
 //! How values are spread: mean and quantiles.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Mean and quantiles of some values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// Their mean.
     pub mean: f64,

@@ -4,10 +4,10 @@ use super::GPU_HOUR;
 use crate::record::{Outcome, Record};
 use crate::simulation::Simulation;
 use heeler_model::Time;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The best score of a study from some time on.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BestScore {
     /// From when on, seconds.
     pub from_s: f64,
@@ -18,7 +18,7 @@ pub struct BestScore {
 }
 
 /// What came of a study.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StudySummary {
     /// What it is called.
     pub name: String,

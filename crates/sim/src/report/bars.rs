@@ -1,12 +1,12 @@
 //! Stacked bars, one for each run: where GPU time went, and how often jobs were disturbed.
 
+use super::frame::{BELOW_PX, WIDTH, open};
 use super::run::Run;
 use super::scale::Scale;
 use super::text::{clip, px, short_number};
 use crate::metrics::Summary;
 use std::fmt::Write;
 
-const WIDTH: f64 = 1060.0;
 const LEFT: f64 = 160.0;
 const RIGHT: f64 = WIDTH - 24.0;
 const ROW_PX: f64 = 34.0;
@@ -49,10 +49,7 @@ pub(super) fn bars(runs: &[Run], label: &str, parts: &[Part], unit: &str) -> Opt
     }
     let x = Scale::upto(most, 6.0, LEFT, RIGHT);
     let bottom = runs.len() as f64 * ROW_PX + 4.0;
-    let mut out = format!(
-        "<svg class=\"plot bars\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"{label}\">",
-        px(bottom + 26.0),
-    );
+    let mut out = open("bars", (WIDTH, bottom + BELOW_PX), label, "");
     x.below(&mut out, 0.0, bottom);
     for (index, run) in runs.iter().enumerate() {
         let middle = index as f64 * ROW_PX + ROW_PX / 2.0;

@@ -1,6 +1,7 @@
 //! Distributions: which part of the jobs had at most so much, one line for each run.
 
 use super::colours::of_run;
+use super::frame::open;
 use super::run::{Curve, Run};
 use super::scale::Scale;
 use super::text::{clip, points, px};
@@ -62,12 +63,8 @@ fn chart(
 ) -> String {
     let y = Scale::part(0.25, BOTTOM, TOP);
     let right = x.right();
-    let width = right + MARGIN;
-    let mut out = format!(
-        "<svg class=\"plot lines\" viewBox=\"0 0 {width} {HEIGHT}\" role=\"img\" \
-         aria-label=\"{label}\" data-x=\"{}\" data-box=\"{TOP},{BOTTOM}\">",
-        x.describe(),
-    );
+    let more = format!("data-x=\"{}\" data-box=\"{TOP},{BOTTOM}\"", x.describe());
+    let mut out = open("lines", (right + MARGIN, HEIGHT), label, &more);
     x.below(&mut out, TOP, BOTTOM);
     y.beside(&mut out, LEFT, right);
     if let Some(value) = line_at {

@@ -2,6 +2,7 @@
 //! picture that would be too large is drawn with fewer columns.
 
 use super::colours::{COLOURS, Tenants};
+use super::frame::{BELOW_PX, RIGHT, WIDTH, open};
 use super::picture::{Mark, Picture};
 use super::run::Run;
 use super::scale::Scale;
@@ -16,9 +17,7 @@ const BYTES_MAX: usize = 200_000;
 /// Below this a picture shows nothing any more.
 const COLUMNS_MIN: usize = 60;
 
-const WIDTH: f64 = 1060.0;
 const LEFT: f64 = 118.0;
-const RIGHT: f64 = WIDTH - 12.0;
 const TOP: f64 = 6.0;
 
 /// Whose strokes are drawn together.
@@ -57,16 +56,14 @@ fn frame(picture: &Picture, run: &Run, length_s: f64, strokes: &str) -> String {
     let names: Vec<String> =
         picture.rows.iter().map(|(name, _)| name.replace(['\n', '\r'], " ")).collect();
     let first_s = run.levels.first_s;
-    let mut out = format!(
-        "<svg class=\"plot gantt\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Who ran \
-         where\" data-x=\"{}\" data-grid=\"{TOP},{},{},{first_s}\" data-rows=\"{}\">",
-        px(WIDTH),
-        px(bottom + 26.0),
+    let more = format!(
+        "data-x=\"{}\" data-grid=\"{TOP},{},{},{first_s}\" data-rows=\"{}\"",
         time.describe(),
         px(row_px),
         picture.width_s,
         escape(&names.join("\n")),
     );
+    let mut out = open("gantt", (WIDTH, bottom + BELOW_PX), "Who ran where", &more);
     time.below(&mut out, TOP, bottom);
     let mut free = 0.0;
     for (row, (name, first)) in picture.rows.iter().enumerate() {

@@ -1,6 +1,7 @@
 //! Tenants and sizes: how each of them fared, all runs side by side, and in a table for each run.
 
 use super::colours::of_run;
+use super::frame::{BELOW_PX, WIDTH, open};
 use super::run::Run;
 use super::scale::{Quantity, Scale};
 use super::text::{clip, count, percent, px, short_number, time};
@@ -10,7 +11,6 @@ use std::fmt::Write;
 /// More rows than this nobody reads.
 pub(super) const ROWS_MAX: usize = 12;
 
-const WIDTH: f64 = 1060.0;
 const LEFT: f64 = 150.0;
 const PANEL_PX: f64 = 274.0;
 const GAP_PX: f64 = 36.0;
@@ -43,10 +43,7 @@ pub(super) fn dots(runs: &[Run], label: &str, names: &[String], of: Of) -> Optio
     }
     let row_px = (runs.len() as f64 * 5.0 + 10.0).max(22.0);
     let bottom = TOP + names.len() as f64 * row_px;
-    let mut out = format!(
-        "<svg class=\"plot dots\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"{label}\">",
-        px(bottom + 26.0),
-    );
+    let mut out = open("dots", (WIDTH, bottom + BELOW_PX), label, "");
     for (row, name) in names.iter().enumerate() {
         let y = TOP + (row as f64 + 0.5) * row_px;
         let _ = write!(

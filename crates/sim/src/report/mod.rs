@@ -5,6 +5,7 @@
 mod bars;
 mod colours;
 mod curves;
+mod frame;
 mod gantt;
 mod groups;
 mod occupancy;

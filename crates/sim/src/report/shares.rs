@@ -1,6 +1,7 @@
 //! What tenants had beside what they were entitled to: a line for each over time, and a table.
 
 use super::colours::Tenants;
+use super::frame::{BELOW_PX, LEFT, RIGHT, WIDTH, open};
 use super::groups::ROWS_MAX;
 use super::run::Run;
 use super::scale::Scale;
@@ -9,9 +10,6 @@ use super::text::{clip, percent, points, px, short_number};
 use crate::entitled::TenantShare;
 use std::fmt::Write;
 
-const WIDTH: f64 = 1060.0;
-const LEFT: f64 = 58.0;
-const RIGHT: f64 = WIDTH - 12.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 212.0;
 /// Points of a line, at most.
@@ -34,11 +32,7 @@ pub(super) fn shares(run: &Run, tenants: &Tenants, length_s: f64, runs: usize) -
 fn lines(shares: &[TenantShare], tenants: &Tenants, length_s: f64, most: usize) -> String {
     let x = Scale::linear_time(length_s, LEFT, RIGHT);
     let y = Scale::upto(MOST, 3.0, BOTTOM, TOP);
-    let mut out = format!(
-        "<svg class=\"plot shares\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\" \
-         aria-label=\"Had over entitled\">",
-        px(BOTTOM + 26.0),
-    );
+    let mut out = open("shares", (WIDTH, BOTTOM + BELOW_PX), "Had over entitled", "");
     x.below(&mut out, TOP, BOTTOM);
     y.beside(&mut out, LEFT, RIGHT);
     let _ = write!(out, "<path class=\"grid\" d=\"M{LEFT} {0}H{RIGHT}\"/>", px(y.at(1.0)));

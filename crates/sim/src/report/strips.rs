@@ -1,15 +1,12 @@
 //! Values over time: one strip for each run, all on the same scales.
 
 use super::colours::of_run;
+use super::frame::{BELOW_PX, LEFT, RIGHT, WIDTH, open};
 use super::run::Run;
 use super::scale::Scale;
 use super::text::{clip, percent, points, px, short_number};
 use crate::timeline::Bucket;
 use std::fmt::Write;
-
-const WIDTH: f64 = 1060.0;
-const LEFT: f64 = 58.0;
-const RIGHT: f64 = WIDTH - 12.0;
 
 /// Room above a strip for the name of its run.
 const NAME_PX: f64 = 28.0;
@@ -59,14 +56,9 @@ pub(super) fn strips(
         if runs.len() == 1 { 150.0 } else { (320.0 / runs.len() as f64).clamp(44.0, 90.0) };
     let bottom = (height + NAME_PX) * runs.len() as f64;
     let time = Scale::linear_time(length_s, LEFT, RIGHT);
-    let mut out = format!(
-        "<svg class=\"plot areas\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"{label}\" \
-         data-x=\"{}\" data-box=\"{},{}\">",
-        px(bottom + 26.0),
-        time.describe(),
-        px(NAME_PX),
-        px(bottom),
-    );
+    let (top, end) = (px(NAME_PX), px(bottom));
+    let more = format!("data-x=\"{}\" data-box=\"{top},{end}\"", time.describe());
+    let mut out = open("areas", (WIDTH, bottom + BELOW_PX), label, &more);
     time.below(&mut out, NAME_PX, bottom);
     for (index, (run, values)) in runs.iter().zip(series).enumerate() {
         let top = index as f64 * (height + NAME_PX) + NAME_PX;

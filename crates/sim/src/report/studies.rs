@@ -1,6 +1,7 @@
 //! Studies: how good the best trial was when, one line for each run, and what that took.
 
 use super::colours::of_run;
+use super::frame::{LEFT, RIGHT, WIDTH, open};
 use super::page::figure;
 use super::panels::wide;
 use super::run::Run;
@@ -11,10 +12,7 @@ use crate::metrics::StudySummary;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-const WIDTH: f64 = 1060.0;
 const HEIGHT: f64 = 260.0;
-const LEFT: f64 = 58.0;
-const RIGHT: f64 = WIDTH - 12.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = HEIGHT - 28.0;
 
@@ -64,11 +62,8 @@ fn chart(runs: &[Run], name: &str, length_s: f64) -> String {
     }
     let x = Scale::linear_time(length_s, LEFT, RIGHT);
     let y = Scale::between(low, high, 4.0, BOTTOM, TOP);
-    let mut out = format!(
-        "<svg class=\"plot lines\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
-         aria-label=\"Best score over time\" data-x=\"{}\" data-box=\"{TOP},{BOTTOM}\">",
-        x.describe(),
-    );
+    let more = format!("data-x=\"{}\" data-box=\"{TOP},{BOTTOM}\"", x.describe());
+    let mut out = open("lines", (WIDTH, HEIGHT), "Best score over time", &more);
     x.below(&mut out, TOP, BOTTOM);
     y.beside(&mut out, LEFT, RIGHT);
     for (index, run, study) in of(runs, name) {

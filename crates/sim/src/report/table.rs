@@ -36,7 +36,7 @@ const fn column(
     Column { head, meaning, form, more_is_better: false, value }
 }
 
-const COLUMNS: [Column; 13] = [
+const COLUMNS: [Column; 14] = [
     Column {
         more_is_better: true,
         ..column("finished", "Jobs that did their work.", Form::Of(|s| s.jobs.submitted), |s| {
@@ -71,6 +71,9 @@ const COLUMNS: [Column; 13] = [
         (s.restarts.preemptions + s.restarts.moves + s.restarts.losses) as f64
     }),
     column("GPU-hours lost", "Held without keeping anything.", Form::Number, |s| s.gpu_hours.lost),
+    column("cost", "What the GPUs that jobs held have cost.", Form::Number, |s| {
+        s.cost.unwrap_or(f64::NAN)
+    }),
     column("deadlines missed", "Of the jobs that had one.", Form::Of(|s| s.deadlines.jobs), |s| {
         s.deadlines.missed as f64
     }),

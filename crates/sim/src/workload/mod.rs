@@ -8,7 +8,6 @@ mod error;
 mod generate;
 mod names;
 mod phases;
-mod python_random;
 mod read;
 mod row;
 mod table;
@@ -23,7 +22,6 @@ pub use error::{Field, TraceError};
 pub use generate::{Generator, GeneratorOptions, OptionError, Shape, Stream, UnknownShape};
 pub use names::Names;
 pub use phases::{Change, Phases, Stage};
-pub use python_random::PythonRandom;
 pub use read::{Format, Options, Sample, read};
 pub use row::{Header, Row};
 pub use table::{Table, find_beside, open};
@@ -34,6 +32,7 @@ pub use write::{WriteError, replace_file, write, write_to};
 #[cfg(test)]
 pub(crate) use read::testing;
 
+use crate::losses::LossCurve;
 use heeler_model::{JobSpec, Span, Time};
 use std::sync::Arc;
 
@@ -52,12 +51,15 @@ pub struct TraceJob {
     pub trial: Option<Box<Trial>>,
     /// The batches that it goes through, if it changes them on the way.
     pub phases: Option<Box<Phases>>,
+    /// How its loss falls, if it reports that.
+    pub loss: Option<LossCurve>,
 }
 
 impl TraceJob {
     /// A job without a name and without anything of its own.
     pub fn new(submit: Time, spec: JobSpec) -> TraceJob {
-        TraceJob { name: None, submit, spec, start_cost: None, trial: None, phases: None }
+        let (start_cost, trial, phases, loss) = (None, None, None, None);
+        TraceJob { name: None, submit, spec, start_cost, trial, phases, loss }
     }
 
     /// Work until it is done, in its own units.

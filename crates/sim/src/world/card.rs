@@ -1,6 +1,7 @@
 //! Worlds as cards: which rules, costs and paces a name stands for.
 
 use super::{Costs, Failures, PaceModel, Quirks, Sharing, TrainingSettings, World};
+use crate::losses::LossReports;
 use heeler_engine::Rules;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,9 @@ pub struct WorldCard {
     /// What breaks.
     #[serde(default)]
     pub failures: Option<Failures>,
+    /// Whether jobs report losses.
+    #[serde(default)]
+    pub losses: Option<LossReports>,
     /// What is said of training jobs; such a world needs profiles of them.
     #[serde(default)]
     pub training: Option<TrainingSettings>,
@@ -70,6 +74,8 @@ const BUILT_IN: &[(&str, &str)] = worlds![
     "blox",
     "gandiva",
     "sia",
+    "pollux",
+    "losses",
 ];
 
 impl WorldCard {
@@ -84,6 +90,7 @@ impl WorldCard {
             pace: PaceModel::default(),
             sharing: Sharing::default(),
             failures: None,
+            losses: None,
             training: None,
         }
     }
@@ -127,6 +134,7 @@ impl WorldCard {
             pace: self.pace.clone(),
             sharing: self.sharing.clone(),
             failures: self.failures,
+            losses: self.losses,
             profiles: None,
         }
     }

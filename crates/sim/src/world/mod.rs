@@ -4,6 +4,7 @@
 mod card;
 mod costs;
 mod failures;
+mod lucid_pairs;
 mod measured;
 mod pace;
 mod profiles;
@@ -15,8 +16,9 @@ pub use failures::Failures;
 pub use measured::PaceTable;
 pub use pace::PaceModel;
 pub use profiles::{Curves, ModelSettings, Profile, Profiles, StepTime, Steps, TrainingSettings};
-pub use sharing::{Mechanism, PairTable, Sharer, Sharing};
+pub use sharing::{Alone, Mechanism, PairTable, Sharer, Sharing};
 
+use crate::losses::LossReports;
 use heeler_engine::Rules;
 use heeler_model::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -79,6 +81,8 @@ pub struct World {
     pub sharing: Sharing,
     /// What breaks.
     pub failures: Option<Failures>,
+    /// Whether jobs report losses.
+    pub losses: Option<LossReports>,
     /// What was measured of training jobs.
     pub profiles: Option<Arc<Profiles>>,
 }

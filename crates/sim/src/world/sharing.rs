@@ -2,8 +2,9 @@
 //! mechanism and with a share of it each, or by a rule where nothing was measured. What one loses
 //! says nothing of what the other does.
 
+use super::lucid_pairs;
 use crate::workload::{Names, Row, Table, TraceError};
-use heeler_model::{Cluster, KindId, Milli, ModelId, Stages};
+use heeler_model::{Cluster, KindId, Milli, ModelId, Pairs, Stages};
 use heeler_solve::interleave::Interleaving;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,9 +30,11 @@ pub enum Mechanism {
 pub struct Sharing {
     /// How GPUs run several jobs.
     pub mechanism: Mechanism,
-    /// The part of its pace that each neighbour leaves a job where the two were not measured; in
-    /// addition, a job that has less of a GPU than it asked for is slower in that proportion.
+    /// The part of its pace that each neighbour leaves a job where the two were not measured.
     pub unmeasured: f64,
+    /// Whether, in addition, a job that has less of a GPU than it asked for is then slower in that
+    /// proportion.
+    pub proportional: bool,
     /// How jobs interleave whose stages are known, if they do: then nothing else slows them down.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interleave: Option<Interleaving>,
@@ -46,7 +49,14 @@ pub struct Sharing {
 impl Default for Sharing {
     fn default() -> Sharing {
         let mechanism = Mechanism::TimeSlice;
-        Sharing { mechanism, unmeasured: 1.0, interleave: None, pairs: None, table: None }
+        Sharing {
+            mechanism,
+            unmeasured: 1.0,
+            proportional: true,
+            interleave: None,
+            pairs: None,
+            table: None,
+        }
     }
 }
 
@@ -59,6 +69,8 @@ pub struct Sharer {
     pub share: Milli,
     /// How much it asked for.
     pub asked: Milli,
+    /// On how many GPUs.
+    pub gpus: u32,
 }
 
 impl Sharing {
@@ -75,7 +87,7 @@ impl Sharing {
                 }
             }
         }
-        if guessed && job.share < job.asked {
+        if guessed && self.proportional && job.share < job.asked {
             pace *= f64::from(job.share.0) / f64::from(job.asked.0);
         }
         pace
@@ -102,9 +114,14 @@ struct Beside {
     mechanism: Mechanism,
     model: ModelId,
     neighbour: ModelId,
+    /// On how many GPUs each of them was; zero where the row holds for any number.
+    gpus: u32,
     share: u32,
     neighbour_share: u32,
 }
+
+/// What a model does alone on so many GPUs of a kind, in steps a second.
+pub type Alone<'a> = &'a dyn Fn(ModelId, KindId, u32) -> Option<f64>;
 
 /// Measured paces of models beside others.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -117,9 +134,21 @@ impl PairTable {
     /// `mechanism` (`time-slice` or `mps`; both, if it does not say), `share` and `neighbour_share`
     /// (parts of the GPU; any, if it does not say). `pace` is what the model does beside the
     /// neighbour, relative to what it does alone. It is a mistake if no row is of models and a kind
-    /// that occur.
-    pub fn read(path: &Path, models: &Names, cluster: &Cluster) -> Result<PairTable, TraceError> {
+    /// that occur. Or read Gavel's table, `gpu_type, consolidated, num_gpus, job_a, job_b,
+    /// steps_per_s_a, steps_per_s_b`, if it is known what jobs do alone; or Lucid's.
+    pub fn read(
+        path: &Path,
+        models: &Names,
+        cluster: &Cluster,
+        alone: Alone,
+    ) -> Result<PairTable, TraceError> {
         let file = Table::open(path, ',')?;
+        if file.header().has(&["gpu_type", "job_a", "job_b", "steps_per_s_a"]) {
+            return PairTable::in_steps(path, file, models, cluster, alone);
+        }
+        if lucid_pairs::is(file.header()) {
+            return lucid_pairs::read(path, file, models, cluster);
+        }
         file.header().must_have(&["kind", "model", "neighbour", "pace"])?;
         let mut table = PairTable::default();
         file.each(|row| {
@@ -141,16 +170,77 @@ impl PairTable {
             };
             for mechanism in mechanisms {
                 let (kind, mechanism) = (KindId(kind as u8), *mechanism);
-                let at = Beside { kind, mechanism, model, neighbour, share, neighbour_share };
+                let at =
+                    Beside { kind, mechanism, model, neighbour, gpus: 0, share, neighbour_share };
                 table.rows.insert(at, pace);
             }
             Ok(())
         })?;
-        match table.rows.is_empty() {
+        table.of_use(path)
+    }
+
+    pub(super) fn of_use(self, path: &Path) -> Result<PairTable, TraceError> {
+        match self.rows.is_empty() {
             true => Err(TraceError::file(path, "has no row for models and a kind that occur here")
                 .hint("models are those of the trace, kinds those of the cluster")),
-            false => Ok(table),
+            false => Ok(self),
         }
+    }
+
+    /// Gavel's table: steps a second of two jobs on the same GPUs; zero where they do not fit.
+    fn in_steps(
+        path: &Path,
+        file: Table,
+        models: &Names,
+        cluster: &Cluster,
+        alone: Alone,
+    ) -> Result<PairTable, TraceError> {
+        let columns = ["gpu_type", "num_gpus", "job_a", "job_b", "steps_per_s_a", "steps_per_s_b"];
+        file.header().must_have(&columns)?;
+        let mut table = PairTable::default();
+        file.each(|row| {
+            let (gpus, kind) = (row.count("num_gpus")?, row.text("gpu_type")?);
+            let steps = (row.positive("steps_per_s_a")?, row.positive("steps_per_s_b")?);
+            let together = row.get("consolidated").is_none_or(|text| text == "1");
+            let kind = cluster.kinds.iter().position(|known| known.name == kind);
+            let number = |field| -> Result<Option<ModelId>, TraceError> {
+                Ok(models.find(row.text(field)?).map(|index| ModelId(index as u16)))
+            };
+            let (one, other) = (number("job_a")?, number("job_b")?);
+            let (Some(one), Some(other), Some(kind)) = (one, other, kind) else { return Ok(()) };
+            let kind = KindId(kind as u8);
+            if !together || steps.0 <= 0.0 || steps.1 <= 0.0 {
+                return Ok(());
+            }
+            for (model, neighbour, steps) in [(one, other, steps.0), (other, one, steps.1)] {
+                let by_itself = alone(model, kind, gpus).filter(|rate| *rate > 0.0);
+                let Some(by_itself) = by_itself else { continue };
+                for mechanism in [Mechanism::TimeSlice, Mechanism::Mps] {
+                    let (share, neighbour_share) = (0, 0);
+                    let at =
+                        Beside { kind, mechanism, model, neighbour, gpus, share, neighbour_share };
+                    table.rows.insert(at, steps / by_itself);
+                }
+            }
+            Ok(())
+        })?;
+        table.of_use(path)
+    }
+
+    /// What a recipe may know of two jobs with half of the same GPUs each.
+    pub fn known(&self, mechanism: Mechanism) -> Pairs {
+        let mut pairs = Pairs::default();
+        for at in self.rows.keys().filter(|at| at.mechanism == mechanism) {
+            let half = |model| {
+                let (share, asked) = (Milli(500), Milli(1000));
+                Sharer { model, share, asked, gpus: at.gpus }
+            };
+            let pace = self.pace(at.kind, mechanism, half(at.model), half(at.neighbour));
+            if let Some(pace) = pace {
+                pairs.insert(at.kind, at.gpus, (at.model, at.neighbour), pace);
+            }
+        }
+        pairs
     }
 
     /// Enter what a model does beside another on a kind of GPU, whatever the shares.
@@ -162,7 +252,8 @@ impl PairTable {
         neighbour: ModelId,
         pace: f64,
     ) {
-        let at = Beside { kind, mechanism, model, neighbour, share: 0, neighbour_share: 0 };
+        let (gpus, share, neighbour_share) = (0, 0, 0);
+        let at = Beside { kind, mechanism, model, neighbour, gpus, share, neighbour_share };
         self.rows.insert(at, pace);
     }
 
@@ -176,8 +267,11 @@ impl PairTable {
     ) -> Option<f64> {
         let (model, neighbour) = (job.model, other.model);
         let with = |share: u32, neighbour_share: u32| {
-            let at = Beside { kind, mechanism, model, neighbour, share, neighbour_share };
-            self.rows.get(&at).copied()
+            let on = |gpus: u32| {
+                let at = Beside { kind, mechanism, model, neighbour, gpus, share, neighbour_share };
+                self.rows.get(&at).copied()
+            };
+            on(job.gpus).filter(|_| job.gpus == other.gpus).or_else(|| on(0))
         };
         let (share, beside) = (job.share.0, other.share.0);
         with(share, beside)
@@ -217,7 +311,7 @@ mod tests {
     use super::*;
 
     fn sharer(model: u16, share: u32) -> Sharer {
-        Sharer { model: ModelId(model), share: Milli(share), asked: Milli(1000) }
+        Sharer { model: ModelId(model), share: Milli(share), asked: Milli(1000), gpus: 1 }
     }
 
     fn read(text: &str) -> Result<PairTable, TraceError> {
@@ -232,7 +326,8 @@ mod tests {
             models.number(name);
         }
         let cluster = crate::cluster::parse("v100=1,k80=1").expect("a cluster");
-        let table = PairTable::read(&path, &models, &cluster);
+        let table =
+            PairTable::read(&path, &models, &cluster, &|_, _, gpus| (gpus == 1).then_some(4.0));
         std::fs::remove_file(path).expect("a file");
         table
     }
@@ -260,6 +355,23 @@ mod tests {
         assert_eq!(pace(&sliced, "v100", b, a), 0.4, "half a GPU, and 0.8 of that");
         assert_eq!(pace(&sliced, "k80", a, b), 0.4, "another kind");
         assert_eq!(sliced.pace(a, kind("v100"), std::iter::empty()), 1.0, "nobody beside it");
+    }
+
+    /// In steps a second, and only on as many GPUs as were measured.
+    #[test]
+    fn gavels_table_is_read_against_what_jobs_do_alone() {
+        let text = "gpu_type,consolidated,num_gpus,job_a,job_b,steps_per_s_a,steps_per_s_b\n\
+                    v100,1,1,a,b,3,2\nv100,1,2,a,b,4,4\nv100,0,1,b,a,1,1\nk80,1,1,a,b,0,2\n";
+        let table = read(text).expect("a table");
+        let pace = |gpus, job: u16, other: u16| {
+            let on = |model| Sharer { gpus, ..sharer(model, 500) };
+            table.pace(KindId(0), Mechanism::Mps, on(job), on(other))
+        };
+        assert_eq!((pace(1, 0, 1), pace(1, 1, 0)), (Some(0.75), Some(0.5)));
+        assert_eq!(pace(2, 0, 1), None, "nobody knows what it does alone on two");
+        let known = table.known(Mechanism::TimeSlice);
+        assert_eq!(known.pace(KindId(0), 1, (ModelId(0), ModelId(1))), Some(0.75));
+        assert_eq!(known.pace(KindId(1), 1, (ModelId(0), ModelId(1))), None, "they do not fit");
     }
 
     #[test]

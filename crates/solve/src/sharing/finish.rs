@@ -3,7 +3,8 @@
 //! least lateness is found by Dinkelbach's method (1967), which comes down to it in a few steps.
 
 use super::merged::Merged;
-use super::{Division, Sharing};
+use super::pairs::Paired;
+use super::{Beside, Division, Sharing};
 
 /// How far a row is, and when it was promised to end.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,29 +28,56 @@ impl Sharing {
     /// squares. The level is that lateness. Work left and promises must be more than nothing.
     pub fn min_max_finish(&self, finishes: &[Finish]) -> Division {
         // Rows that are alike in all of this are one class.
-        let bits = |finish: &Finish| [finish.elapsed_s, finish.left, finish.promised_s];
-        let merged = Merged::of(self, |row| bits(&finishes[row]).map(f64::to_bits));
-        let mut of_class = vec![None; merged.rows.len()];
-        for (class, finish) in merged.class_of.iter().zip(finishes) {
-            of_class[*class] = Some(*finish);
-        }
-        merged.min_max_finish(&of_class.into_iter().flatten().collect::<Vec<_>>())
+        let merged = Merged::of(self, |row| {
+            let [elapsed, left, promised] = finishes[row].bits();
+            [elapsed, left, promised, 0]
+        });
+        merged.min_max_finish(&of_classes(&merged, finishes))
+    }
+
+    /// The same where two may be in one place.
+    pub fn min_max_finish_in_pairs(&self, finishes: &[Finish], beside: &Beside) -> Division {
+        let paired = Paired::of(self, beside, |row| finishes[row].bits());
+        paired.min_max_finish(&of_classes(&paired.merged, finishes))
     }
 }
 
-impl Merged {
+impl Finish {
+    fn bits(&self) -> [u64; 3] {
+        [self.elapsed_s, self.left, self.promised_s].map(f64::to_bits)
+    }
+}
+
+fn of_classes(merged: &Merged, finishes: &[Finish]) -> Vec<Finish> {
+    let mut of_class = vec![None; merged.rows.len()];
+    for (class, finish) in merged.class_of.iter().zip(finishes) {
+        of_class[*class] = Some(*finish);
+    }
+    of_class.into_iter().flatten().collect()
+}
+
+/// What can be asked again and again with other needs.
+trait Levels: Sized {
+    /// The same, each worth over a divisor of its class.
+    fn over(&self, divisors: &[f64]) -> Self;
+    /// Worths when the least is as high as it goes, and the steps that took.
+    fn raised(&self) -> (Vec<f64>, u32);
+    /// The division that does that.
+    fn division(&self) -> Division;
+
     fn min_max_finish(&self, finishes: &[Finish]) -> Division {
         // Without a lateness to begin with: as if nobody had waited yet.
-        let mut asked = self.over(finishes.iter().map(|finish| finish.left / finish.promised_s));
+        let first = finishes.iter().map(|finish| finish.left / finish.promised_s);
+        let mut needs: Vec<f64> = first.collect();
         let (mut lateness, mut steps, mut is_settled) = (f64::INFINITY, 0, false);
         for _ in 0..ROUNDS_MAX {
-            let shares = asked.highest_level();
-            steps += shares.steps;
-            let speeds = self.worths(&shares.values);
-            let late = |(finish, speed): (&Finish, f64)| {
-                (finish.elapsed_s + finish.left / speed) / finish.promised_s
+            let (worths, taken) = self.over(&needs).raised();
+            steps += taken;
+            let late = |((finish, worth), need): ((&Finish, f64), &f64)| {
+                (finish.elapsed_s + finish.left / (worth * need)) / finish.promised_s
             };
-            let next = finishes.iter().zip(speeds).map(late).fold(0.0, f64::max);
+            let each = finishes.iter().zip(worths).zip(&needs);
+            let next = each.map(late).fold(0.0, f64::max);
             if !next.is_finite() {
                 break;
             }
@@ -62,11 +90,41 @@ impl Merged {
                 finish.left
                     / (lateness * finish.promised_s - finish.elapsed_s).max(f64::MIN_POSITIVE)
             };
-            asked = self.over(finishes.iter().map(need));
+            needs = finishes.iter().map(need).collect();
         }
-        let division = asked.max_min();
+        let division = self.over(&needs).division();
         let is_optimal = division.is_optimal && is_settled;
         Division { level: lateness, is_optimal, steps: steps + division.steps, ..division }
+    }
+}
+
+impl Levels for Merged {
+    fn over(&self, divisors: &[f64]) -> Merged {
+        Merged::over(self, divisors.iter().copied())
+    }
+
+    fn raised(&self) -> (Vec<f64>, u32) {
+        let shares = self.highest_level();
+        (self.worths(&shares.values), shares.steps)
+    }
+
+    fn division(&self) -> Division {
+        self.max_min()
+    }
+}
+
+impl Levels for Paired<'_> {
+    fn over(&self, divisors: &[f64]) -> Self {
+        Paired::over(self, divisors.iter().copied())
+    }
+
+    fn raised(&self) -> (Vec<f64>, u32) {
+        let found = self.highest_level();
+        (self.worths(&found), found.answer.steps)
+    }
+
+    fn division(&self) -> Division {
+        self.max_min()
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) struct Problem {
     pub(super) rise: Vec<f64>,
     /// The part of the places of a column that all of a class would take.
     pub(super) take: Vec<f64>,
-    /// What squares cost, by class.
+    /// What squares cost, by class and column.
     pub(super) square: Vec<f64>,
     /// Whether there is a level to raise.
     pub(super) is_raised: bool,
@@ -63,7 +63,6 @@ impl Merged {
             return None;
         }
         let most = self.counts.iter().copied().fold(1.0, f64::max);
-        let square = |count: &f64| if rise.is_some() { 0.0 } else { count / most };
         let over = |values: &[f64]| values.iter().zip(&scales).map(|(v, s)| v / s).collect();
         let mut problem = Problem {
             columns: open.len(),
@@ -71,13 +70,15 @@ impl Merged {
             need: over(need),
             rise: rise.map_or_else(|| vec![0.0; self.rows.len()], over),
             take: Vec::with_capacity(self.rows.len() * open.len()),
-            square: self.counts.iter().map(square).collect(),
+            square: Vec::with_capacity(self.rows.len() * open.len()),
             is_raised: rise.is_some(),
         };
         for (class, row) in self.rows.iter().enumerate() {
             for column in &open {
                 problem.worth.push(row.worth[*column] / scales[class]);
                 problem.take.push(row.size * self.counts[class] / self.places[*column]);
+                let square = self.counts[class] / most * self.rarity(*column);
+                problem.square.push(if rise.is_some() { 0.0 } else { square });
             }
         }
         let (point, steps) = problem.solve()?;
@@ -171,7 +172,7 @@ impl Problem {
                 worth += self.worth[cell] * share;
                 pull.free[column] -= self.take[cell] * share;
                 pull.share[cell] =
-                    at.share_price[cell] - self.square[class] * share - at.idle_price[class]
+                    at.share_price[cell] - self.square[cell] * share - at.idle_price[class]
                         + self.worth[cell] * at.over_price[class]
                         - self.take[cell] * at.free_price[column];
             }
@@ -264,7 +265,7 @@ mod tests {
         /// The same level as a general solver, and the same shares of the smallest squares.
         #[test]
         fn it_comes_to_the_same_as_a_general_solver(sharing in sharings()) {
-            let merged = Merged::of(&sharing, |_| [0; 3]);
+            let merged = Merged::of(&sharing, |_| [0; 4]);
             let ones = vec![1.0; merged.rows.len()];
             let needs = vec![0.0; merged.rows.len()];
             let own = merged.interior(&needs, Some(&ones)).expect("it comes to an end");

@@ -21,7 +21,7 @@ pub(super) struct Merged {
 }
 
 /// What tells rows apart beside their size and worth.
-pub(super) type Mark = [u64; 3];
+pub(super) type Mark = [u64; 4];
 
 /// Mixes words into one, so that classes are found without comparing with each of them.
 fn digest(row: &Row, mark: &Mark) -> u64 {
@@ -75,7 +75,7 @@ impl Merged {
         let unit = self.rows.iter().map(best_of).fold(f64::INFINITY, f64::min);
         if unit <= 0.0 || !unit.is_finite() {
             let parts = vec![vec![0.0; self.places.len()]; self.class_of.len()];
-            return Division { level: 0.0, parts, is_optimal: true, steps: 0 };
+            return Division { level: 0.0, parts, pairs: Vec::new(), is_optimal: true, steps: 0 };
         }
         let scaled = self.over(std::iter::repeat_n(unit, self.rows.len()));
         let best = scaled.highest_level();
@@ -102,6 +102,13 @@ impl Merged {
             programme.at_most(terms, 0.0);
         }
         programme.maximise(STEPS_MAX)
+    }
+
+    /// How few places a column has, beside the others: what squares of shares in it count, so that
+    /// the smallest sum of them is a part of each column in proportion to its places.
+    pub(super) fn rarity(&self, column: usize) -> f64 {
+        let most = self.places.iter().copied().fold(1.0, f64::max);
+        most / self.places[column].max(1.0)
     }
 
     /// Of all shares that are worth no less than a floor to each class, those with the smallest sum
@@ -145,8 +152,8 @@ impl Merged {
     fn squared(&self, mut second: Linear, before: &Answer) -> Division {
         let columns = self.places.len();
         for (index, count) in self.counts.iter().enumerate() {
-            for variable in index * columns..(index + 1) * columns {
-                second.set_penalty(variable, *count);
+            for column in 0..columns {
+                second.set_penalty(index * columns + column, *count * self.rarity(column));
             }
         }
         self.second(&second.maximise(STEPS_MAX), before)
@@ -157,7 +164,8 @@ impl Merged {
         let steps = before.steps + unique.steps;
         let optimal = before.status == Status::Optimal && unique.status == Status::Optimal;
         let parts = self.parts(if usable { &unique.values } else { &before.values });
-        Division { level: before.worth, parts, is_optimal: optimal, steps }
+        let (level, pairs) = (before.worth, Vec::new());
+        Division { level, parts, pairs, is_optimal: optimal, steps }
     }
 
     /// Raise the sum of all worths as far as it goes, each class above its floor.

@@ -12,7 +12,7 @@ impl Sharing {
     /// the smallest sum of squares. The level is the mean logarithm. Whoever is worth nothing
     /// anywhere must not be among the rows.
     pub fn max_log(&self) -> Division {
-        let merged = Merged::of(self, |_| [0; 3]);
+        let merged = Merged::of(self, |_| [0; 4]);
         let best = merged.highest_logs();
         let worths = merged.worths(&best.values);
         let floors: Vec<f64> = worths.iter().map(|worth| worth * (1.0 - SLACK)).collect();

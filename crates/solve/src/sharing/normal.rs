@@ -205,8 +205,8 @@ impl Normal {
         let (mut lift, mut stiffness) = (vec![0.0; columns], 0.0);
         for class in 0..problem.need.len() {
             let cells = class * columns..(class + 1) * columns;
-            let square = problem.square[class];
-            let give = |cell: usize| 1.0 / (square + at.share_price[cell] / at.share[cell]);
+            let give =
+                |cell: usize| 1.0 / (problem.square[cell] + at.share_price[cell] / at.share[cell]);
             let give = cells.clone().map(give).collect();
             let idle = at.idle[class] / at.idle_price[class];
             let over = at.over[class] / at.over_price[class];

@@ -26,8 +26,8 @@ impl Sharing {
     /// the sum of all rises.
     pub fn water_fill(&self, owners: &[usize], weights: &[f64], within: Within) -> Division {
         let mark = |row: usize| match within {
-            Within::Fair => [owners[row] as u64, 0, 0],
-            Within::Fifo => [owners[row] as u64, row as u64, 0],
+            Within::Fair => [owners[row] as u64, 0, 0, 0],
+            Within::Fifo => [owners[row] as u64, row as u64, 0, 0],
         };
         let merged = Merged::of(self, mark);
         let mut owner_of = vec![0; merged.rows.len()];

@@ -44,7 +44,8 @@ impl Demo {
         let setting = Line::parse_from(SETTING.split(' ')).setting.prepare()?;
         let choices = RECIPES.iter().map(|name| choose(name)).collect::<Result<Vec<_>>>()?;
         let (loads, seeds) = (vec![Some(LOAD)], (1..=SEEDS).collect());
-        let plan = Plan { choices, setting, loads, seeds, threads: cores(), report: true };
+        let plan =
+            Plan { choices, setting, loads, seeds, threads: cores(), report: true, cache: None };
         let results = plan.run()?;
         let facts = plan.setting.facts(plan.loads[0], 1);
         let title = format!("{} recipes on one cluster", RECIPES.len());

@@ -151,7 +151,7 @@ impl Replay {
             history.outages.iter().map(|it| (it.node, it.from, it.until)).collect(),
         );
         let (loads, seeds, report) = (vec![None], vec![1], self.report.is_some());
-        let plan = Plan { choices, setting, loads, seeds, threads: cores(), report };
+        let plan = Plan { choices, setting, loads, seeds, threads: cores(), report, cache: None };
         let results = plan.run()?;
         if let Some(path) = &self.report {
             let facts = plan.setting.facts(None, 1);

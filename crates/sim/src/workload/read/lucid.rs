@@ -1,10 +1,11 @@
 //! Lucid's simulator (Hu et al., ASPLOS 2023): `job_id, user, vc, gpu_num, cpu_num, submit_time
-//! [date], duration [s], dataset, model, batchsize, amp, gmem [MB]` and others. Estimated run times
-//! can come from a table of their own: `job_id, priority [s]`.
+//! [date], duration [s], jobname, dataset, model, batchsize, amp, gpu_util [%], gmem [MB]` and
+//! others. Estimated run times can come from a table of their own: `job_id, priority [s]`.
 
 use super::super::error::TraceError;
 use super::super::row::Row;
 use super::super::table::Table;
+use super::native::busy_milli;
 use super::reading::{Reading, timed_job};
 use heeler_model::{Demand, Span};
 use std::collections::BTreeMap;
@@ -32,6 +33,12 @@ pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceE
         job.spec.tenant = reading.tenant(row.get("vc"), row.get("user"))?;
         if let Some(model) = model(row) {
             job.spec.model = reading.model(&model)?;
+        }
+        if let Some(name) = row.get("jobname") {
+            job.spec.extras_mut().name = Some(name.into());
+        }
+        if row.get("gpu_util").is_some() {
+            job.spec.extras_mut().busy_milli = Some(busy_milli(row, "gpu_util", 100.0)?);
         }
         if let Some(estimates) = &estimates {
             let id = row.text("job_id")?;

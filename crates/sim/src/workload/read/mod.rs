@@ -14,6 +14,7 @@ mod native;
 mod openb;
 mod options;
 mod pai;
+mod phases;
 mod philly;
 mod pollux;
 mod reading;

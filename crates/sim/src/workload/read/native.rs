@@ -6,7 +6,7 @@ use super::super::error::TraceError;
 use super::super::row::{Header, Row};
 use super::super::table::Table;
 use super::reading::{Reading, stepped_job, timed_job};
-use super::trials;
+use super::{phases, trials};
 use crate::suggest;
 use heeler_model::{Batch, Deadline, Demand, Milli, Reach, Sizes, Span, Step, Time};
 
@@ -41,6 +41,14 @@ pub(in super::super) const COLUMNS: &[&str] = &[
     "study",
     "curve",
     "scores",
+    "epochs",
+    "stages",
+    "due",
+    "grows",
+    "alone_s",
+    "epoch_s",
+    "name",
+    "busy",
 ];
 
 pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceError> {
@@ -73,6 +81,11 @@ pub(super) fn enter(reading: &mut Reading<'_>, row: &Row<'_>) -> Result<(), Trac
     let mut job = with_work(reading, row, submit, demand)?;
     job.name = row.get("id").map(Into::into);
     job.start_cost = row.maybe_span("start_s", 1.0)?;
+    if let Some((phases, regimes)) = phases::phases(reading, row)? {
+        job.spec.declared = Some(Span::from_secs_f64(phases.alone_s));
+        job.spec.extras_mut().regimes = Some(regimes).filter(|known| !known.epoch_s.is_empty());
+        job.phases = Some(phases);
+    }
     let spec = &mut job.spec;
     spec.tenant = reading.tenant(row.get("tenant"), row.get("user"))?;
     if let Some(model) = row.get("model") {
@@ -100,9 +113,23 @@ pub(super) fn enter(reading: &mut Reading<'_>, row: &Row<'_>) -> Result<(), Trac
     if let Some(trial) = &job.trial {
         job.spec.extras_mut().study = Some(reading.study(&trial.study)?);
     }
+    if let Some(name) = row.get("name") {
+        job.spec.extras_mut().name = Some(name.into());
+    }
+    if row.get("busy").is_some() {
+        job.spec.extras_mut().busy_milli = Some(busy_milli(row, "busy", 1.0)?);
+    }
     let names = row.list("after").map(ToString::to_string).collect();
     reading.push_after(job, row.line(), names);
     Ok(())
+}
+
+/// The part of the time in which GPUs are busy, written as a part of so much.
+pub(super) fn busy_milli(row: &Row<'_>, field: &str, of: f64) -> Result<u32, TraceError> {
+    let part = row.number(field)?;
+    let wrong = || row.wrong(field, format!("expected a number from 0 to {of}, found `{part}`"));
+    let milli = (part / of * 1000.0).round();
+    if (0.0..=1000.0).contains(&milli) { Ok(milli as u32) } else { Err(wrong()) }
 }
 
 fn flag(row: &Row<'_>, name: &str) -> Result<bool, TraceError> {

@@ -27,6 +27,8 @@ pub struct Options {
     pub profiles: Option<PathBuf>,
     /// Pollux: let jobs change their size and batch, where a world has measured that.
     pub adaptive: bool,
+    /// Pollux: let jobs change their size, at the batch they asked for.
+    pub elastic: bool,
     /// Lucid: a table of estimated run times by job.
     pub estimates: Option<PathBuf>,
     /// PAI: the column of the run time that users declared.
@@ -62,6 +64,7 @@ impl Options {
             ),
             ("profiles", self.profiles.is_some(), Format::Pollux),
             ("adaptive", self.adaptive, Format::Pollux),
+            ("elastic", self.elastic, Format::Pollux),
             ("estimates", self.estimates.is_some(), Format::Lucid),
             ("declared", self.declared.is_some(), Format::Pai),
             ("sample", self.sample.is_some(), Format::Pai),

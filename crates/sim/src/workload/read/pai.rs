@@ -4,11 +4,11 @@
 
 use super::super::TraceJob;
 use super::super::error::TraceError;
-use super::super::python_random::PythonRandom;
 use super::super::row::Row;
 use super::super::table::Table;
 use super::Sample;
 use super::reading::{Reading, timed_job};
+use heeler_engine::PythonRandom;
 use heeler_model::{Demand, Milli, Time};
 
 pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceError> {

@@ -40,6 +40,7 @@ pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceE
                 return Err(row.wrong("category", message));
             }
         };
+        let elastic = reading.options.elastic && !resizes && row.get("category").is_none();
         let key = (application.to_string(), gpus, batch);
         let profile = match known.get(&key) {
             Some(profile) => profile,
@@ -62,6 +63,10 @@ pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceE
         job.spec.model = reading.model(application)?;
         if resizes {
             job.spec.demand.sizes = Sizes::range(1, gpus, gpus);
+        } else if elastic {
+            // As many GPUs as leave each the smallest pass that was measured.
+            let most = (batch / profile.least.max(1)).max(1);
+            job.spec.demand.sizes = Sizes::range(1, gpus.min(most), most);
         }
         // All else of it the world knows that has measured it.
         let batch = Batch { asked: batch, adapts, ..Batch::default() };
@@ -79,6 +84,8 @@ struct Profile {
     iterations: f64,
     /// Iterations per second by kind.
     rates: Vec<(String, f64)>,
+    /// The fewest examples of a pass that were measured on one GPU.
+    least: u32,
 }
 
 /// What was measured of an application, on those kinds of the cluster it was measured on; on none
@@ -100,12 +107,13 @@ fn profile(
         iterations = Some(row.positive("iteration")?);
         Ok(())
     })?;
-    let mut rates = Vec::new();
+    let (mut rates, mut least) = (Vec::new(), u32::MAX);
     for kind in kinds {
         let files =
             ["placements", "scalability"].map(|name| folder.join(format!("{name}-{kind}.csv")));
         if files[0].exists() {
             let seconds = iteration_seconds(&files, gpus, batch)?;
+            least = least.min(least_in_a_pass(&files[0])?);
             rates.push((kind.clone(), seconds.map_or(0.0, |seconds| 1.0 / seconds)));
         }
     }
@@ -116,9 +124,20 @@ fn profile(
         let seconds = iteration_seconds(&files, gpus, batch)?.ok_or_else(|| {
             row.wrong("num_replicas", format!("was not measured at {gpus} GPUs, batch {batch}"))
         })?;
+        least = least.min(least_in_a_pass(&files[0])?);
         rates.push((PLAIN.to_string(), 1.0 / seconds));
     }
-    Ok(Profile { iterations: iterations.unwrap_or(0.0), rates })
+    Ok(Profile { iterations: iterations.unwrap_or(0.0), rates, least })
+}
+
+/// The fewest examples of a pass that were measured on one GPU.
+fn least_in_a_pass(placements: &Path) -> Result<u32, TraceError> {
+    let mut least = u32::MAX;
+    Table::open(placements, ',')?.each(|row| {
+        least = least.min(row.count("local_bsz")?);
+        Ok(())
+    })?;
+    Ok(least)
 }
 
 /// A measurement: batch of one GPU, and seconds of a step and of its synchronisation.

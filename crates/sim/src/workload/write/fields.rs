@@ -2,7 +2,7 @@
 
 use super::WriteError;
 use crate::workload::trace::Trace;
-use crate::workload::{Curve, Rising, TraceJob};
+use crate::workload::{Change, Curve, Phases, Rising, Stage, TraceJob};
 use heeler_model::{Cluster, KindSet, Milli, Reach, Span, Step, TenantId};
 use std::collections::BTreeSet;
 
@@ -129,9 +129,7 @@ pub(super) fn fields(
         let names = spec.after().iter().map(|before| Value::Text(id(before.index())));
         fields.push(("after", Value::List(names.collect())));
     }
-    if let Some(cost) = job.start_cost {
-        fields.push(("start_s", seconds(cost.micros())));
-    }
+    fields.extend(job.start_cost.map(|cost| ("start_s", seconds(cost.micros()))));
     if let Some(batch) = spec.batch() {
         fields.push(("batch", number(&batch.asked)));
         fields.extend(batch.adapts.then(|| ("adapts", number(&1))));
@@ -143,8 +141,36 @@ pub(super) fn fields(
             Curve::Rising(rising) => ("curve", curve(rising)),
         });
     }
+    if let Some(known) = &job.phases {
+        phases(known, cluster, &mut fields);
+        let epoch_s = spec.regimes().map_or(&[][..], |regimes| &regimes.epoch_s);
+        if !epoch_s.is_empty() {
+            fields.push(("epoch_s", Value::List(epoch_s.iter().map(number).collect())));
+        }
+    }
+    fields.extend(spec.name().map(|name| ("name", Value::Text(name.to_string()))));
+    let busy = spec.busy_milli();
+    fields.extend(busy.map(|milli| ("busy", Value::Number(decimal(milli.into(), 3)))));
     check(&fields, index, ids)?;
     Ok(fields)
+}
+
+/// The batches that a job goes through.
+fn phases(phases: &Phases, cluster: &Cluster, fields: &mut Fields) {
+    fields.push(("epochs", number(&phases.epochs)));
+    let stage = |stage: &Stage| {
+        let kinds = cluster.kinds.iter().zip(&stage.rates);
+        let rates: Vec<String> =
+            kinds.map(|(kind, rate)| format!("{}={rate}", kind.name)).collect();
+        Value::Text(format!("{}:{}:{}", stage.batch, stage.steps, rates.join(",")))
+    };
+    fields.push(("stages", Value::List(phases.stages.iter().map(stage).collect())));
+    if !phases.due.is_empty() {
+        let due = phases.due.iter().map(|(epoch, stage)| Value::Text(format!("{epoch}:{stage}")));
+        fields.push(("due", Value::List(due.collect())));
+    }
+    fields.extend((phases.change == Change::StepByStep).then(|| ("grows", number(&1))));
+    fields.push(("alone_s", number(&phases.alone_s)));
 }
 
 fn curve(rising: &Rising) -> Value {

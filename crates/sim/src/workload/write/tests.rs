@@ -7,13 +7,13 @@ use heeler_model::{Demand, JobSpec, Time};
 
 const ALL: &str = "\
 id,submit_s,gpus,duration_s,steps,rates,tenant,model,priority,min_gpus,max_gpus,step,share,kinds,\
-gpu_memory_mb,cpus,memory_mb,reach,skewed,declared_s,deadline_s,after,start_s
+gpu_memory_mb,cpus,memory_mb,reach,skewed,declared_s,deadline_s,after,start_s,name,busy
 a,0,4,100.000001,,,lab/ann,\"bert, large\",-3,2,16,powers-of-two,0.5,v100|k80,8000,2.5,4096,rack,1,\
-250,150:9|200,,7.5
-#b,5,8,,1e6,v100=20.25|k80=0,,,,,32,multiples-of-8,0.125,,,,,node,,none,300,a|c,
-c,2,1,33,1000,,other,bert,,,,,,,,,,,,,,,
-d,3,1,,1000,v100=3|k80=7,,,,,,,,k80,,,,,,9.25,,,
-,6,0,12,,,,,,,,,,,,0.5,64,,,,,,
+250,150:9|200,,7.5,\"fine, tuned\",0.125
+#b,5,8,,1e6,v100=20.25|k80=0,,,,,32,multiples-of-8,0.125,,,,,node,,none,300,a|c,,,
+c,2,1,33,1000,,other,bert,,,,,,,,,,,,,,,,,0
+d,3,1,,1000,v100=3|k80=7,,,,,,,,k80,,,,,,9.25,,,,,
+,6,0,12,,,,,,,,,,,,0.5,64,,,,,,,,
 ";
 
 fn cluster() -> Cluster {
@@ -41,6 +41,20 @@ fn both_formats_come_back_as_they_were() {
         assert_eq!(back.models, trace.models);
         assert_eq!(second, first, "the same tenants");
         assert_eq!(written(format, &back, &second), text);
+    }
+}
+
+#[test]
+fn jobs_keep_the_batches_they_go_through() {
+    let mut first = cluster();
+    let stages = "\"32:100:v100=10,k80=2.5|64:50:v100=8,k80=0\"";
+    let header = "submit_s,gpus,steps,rates,epochs,stages,due,grows,alone_s,epoch_s";
+    let text = format!("{header}\n0,1,400,v100=10|k80=2.5,4,{stages},0:0|2:1,1,32.5,10|6.25\n");
+    let trace = read_text("t.csv", &text, &Options::default(), &mut first).expect("a trace");
+    for (format, name) in [(Format::Csv, "t.csv"), (Format::Jsonl, "t.jsonl")] {
+        let text = written(format, &trace, &first);
+        let back = read_text(name, &text, &Options::default(), &mut cluster()).expect("read back");
+        assert_eq!(back.jobs(), trace.jobs(), "{text}");
     }
 }
 

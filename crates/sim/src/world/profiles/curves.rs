@@ -71,6 +71,16 @@ impl Curves {
         self.ends.last().copied().unwrap_or(0.0)
     }
 
+    /// Progress at the end of each epoch.
+    pub fn ends(&self) -> &[f64] {
+        &self.ends
+    }
+
+    /// Iterations by the end of each epoch with one batch all the time.
+    pub fn iterations_by_epoch(&self, batch: u32) -> Vec<f64> {
+        (0..self.ends.len()).map(|epoch| self.between(batch, |all| all[epoch].iteration)).collect()
+    }
+
     /// Progress at which the epoch ends in which a job is that has made so much.
     pub fn end_after(&self, done: f64) -> f64 {
         self.ends.get(self.epoch(done)).copied().unwrap_or_else(|| self.work())
@@ -99,8 +109,9 @@ impl Curves {
         let above = self.by_batch.range(batch..).next();
         match (below, above) {
             (Some((low, before)), Some((high, after))) if low < high => {
-                let part = f64::from(batch - low) / f64::from(high - low);
-                value(before) + (value(after) - value(before)) * part
+                // In this form as it was published, so that the last digit is the same.
+                let (up, down) = (f64::from(batch - low), f64::from(high - batch));
+                (up * value(after) + down * value(before)) / f64::from(high - low)
             }
             (Some((_, epochs)), _) | (None, Some((_, epochs))) => value(epochs),
             (None, None) => 0.0,

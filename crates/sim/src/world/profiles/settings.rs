@@ -20,6 +20,17 @@ pub struct TrainingSettings {
     /// Jobs say that the batch they asked for is the most they can make use of, while they choose
     /// up to the largest that was measured.
     pub asked_is_most: bool,
+    /// How jobs lie on their nodes is told by the GPUs of each, the node with most of them first.
+    pub largest_first: bool,
+    /// A GPU takes as many examples in one pass as were measured on any placement, not on that
+    /// which a job has.
+    pub one_limit: bool,
+    /// Owners of jobs of a fixed batch are told that a step on one GPU takes two passes at least.
+    pub two_passes_alone: bool,
+    /// Where a place lies between measurements, and several tetrahedra are equally right, those
+    /// that count: `MODEL NODES GPUS BATCH: NODES GPUS BATCH, …`. Who is not listed here is told by
+    /// one of them, always the same.
+    pub between: Vec<String>,
     /// Facts of the models.
     pub models: BTreeMap<String, ModelSettings>,
 }
@@ -38,6 +49,10 @@ pub struct ModelSettings {
     pub slow_down: f64,
     /// Examples that a GPU of a kind takes in one pass, if fewer than were measured.
     pub most_on_gpu: BTreeMap<String, u32>,
+    /// The same on a GPU of whatever kind.
+    pub most_on_any_gpu: Option<u32>,
+    /// No job of this model that may change its size can use more GPUs than this.
+    pub gpus_max: Option<u32>,
     /// The same by number of the kind.
     #[serde(skip)]
     pub(super) limits: Vec<(usize, u32)>,
@@ -51,6 +66,10 @@ impl Default for TrainingSettings {
             equal_shapes_are_free: false,
             gpus_max: 64,
             asked_is_most: false,
+            largest_first: false,
+            one_limit: false,
+            two_passes_alone: false,
+            between: Vec::new(),
             models: BTreeMap::new(),
         }
     }
@@ -64,6 +83,8 @@ impl Default for ModelSettings {
             said_restart_s: 30.0,
             slow_down: 1.0,
             most_on_gpu: BTreeMap::new(),
+            most_on_any_gpu: None,
+            gpus_max: None,
             limits: Vec::new(),
         }
     }

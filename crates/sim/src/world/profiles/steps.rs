@@ -1,7 +1,7 @@
 //! How long steps of one model take on one kind of GPU: as measured for a placement and a batch,
 //! between batches on a line, and for placements that were not measured between those that were.
 
-use super::between::{Point, corners};
+use super::between::{Point, Weights, corners};
 use crate::workload::{Row, Table, TraceError};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,6 +30,8 @@ pub struct Steps {
     scattered: Vec<(u32, u32, Measured)>,
     points: Vec<Point>,
     times: Vec<StepTime>,
+    /// Which points count at a place, where that was said.
+    listed: BTreeMap<[u32; 3], Vec<usize>>,
 }
 
 impl Steps {
@@ -89,7 +91,15 @@ impl Steps {
         }
         let all: u32 = gpus.iter().sum();
         let at = [gpus.len() as f64, f64::from(all), f64::from(batch)];
-        match corners(&self.points, at) {
+        let weights = match self.listed.get(&[gpus.len() as u32, all, batch]) {
+            Some(listed) => {
+                let few: Vec<Point> = listed.iter().map(|index| self.points[*index]).collect();
+                let own = |weights: Weights| weights.map(|(few, weight)| (listed[few], weight));
+                corners(&few, at).map(own)
+            }
+            None => corners(&self.points, at),
+        };
+        match weights {
             Some(corners) => {
                 let sum = |part: fn(&StepTime) -> f64| {
                     corners.iter().map(|(index, weight)| part(&self.times[*index]) * weight).sum()
@@ -101,6 +111,17 @@ impl Steps {
             }
             None => self.nearest(at),
         }
+    }
+
+    /// Say which points count at a place. Says whether all of them were measured.
+    pub(super) fn list(&mut self, place: [u32; 3], corners: &[[u32; 3]]) -> bool {
+        let find = |corner: &[u32; 3]| {
+            let point = corner.map(f64::from);
+            self.points.iter().position(|known| *known == point)
+        };
+        let found: Option<Vec<usize>> = corners.iter().map(find).collect();
+        let known = found.filter(|found| !found.is_empty());
+        known.map(|found| self.listed.insert(place, found)).is_some()
     }
 
     fn nearest(&self, at: Point) -> StepTime {

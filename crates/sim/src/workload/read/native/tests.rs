@@ -46,6 +46,16 @@ b,5,8,100,lab,bert,,,32,multiples-of-8,250,,,,,node,0,none,300,a,,\n";
 }
 
 #[test]
+fn names_and_profiles_are_read() {
+    let jobs = jobs("submit_s,gpus,duration_s,name,busy\n0,1,60,train,0.25\n1,1,60,,\n");
+    let known = |index: usize| (jobs[index].spec.name(), jobs[index].spec.busy_milli());
+    assert_eq!([known(0), known(1)], [(Some("train"), Some(250)), (None, None)]);
+    let (error, _) = wrong("submit_s,gpus,duration_s,busy\n0,1,60,1.5\n");
+    let found = "expected a number from 0 to 1, found `1.5`";
+    assert_eq!(error, format!("t.csv:2: column 4 (`busy`): {found}"));
+}
+
+#[test]
 fn jobs_may_follow_later_rows() {
     let jobs = jobs(
         "id,submit_s,gpus,duration_s,after\nlate,9,1,1,early|mid\nmid,5,1,1,early\nearly,0,1,1,\n",

@@ -10,6 +10,7 @@ const MIDDLE: usize = 397;
 pub struct PythonRandom {
     words: Box<[u32; WORDS]>,
     next: usize,
+    drawn: u64,
 }
 
 impl PythonRandom {
@@ -20,7 +21,21 @@ impl PythonRandom {
             (low, 0) => vec![low],
             (low, high) => vec![low, high],
         };
-        PythonRandom { words: Box::new(seeded_by(&key)), next: WORDS }
+        PythonRandom { words: Box::new(seeded_by(&key)), next: WORDS, drawn: 0 }
+    }
+
+    /// The generator as it stands after so many draws of bits.
+    pub fn after(seed: impl Into<u64>, drawn: u64) -> PythonRandom {
+        let mut random = PythonRandom::new(seed);
+        (0..drawn).for_each(|_| {
+            random.bits();
+        });
+        random
+    }
+
+    /// How often bits were drawn.
+    pub fn drawn(&self) -> u64 {
+        self.drawn
     }
 
     /// Thirty-two random bits.
@@ -30,6 +45,7 @@ impl PythonRandom {
         }
         let mut word = self.words[self.next];
         self.next += 1;
+        self.drawn += 1;
         word ^= word >> 11;
         word ^= word << 7 & 0x9d2c_5680;
         word ^= word << 15 & 0xefc6_0000;
@@ -132,6 +148,14 @@ mod tests {
             orders.push(kinds.iter().collect::<String>());
         }
         assert_eq!(orders.join(" "), "vpk vpk pvk kvp pvk pkv vkp kpv");
+    }
+
+    #[test]
+    fn draws_go_on_where_they_were_left() {
+        let mut random = PythonRandom::new(7u32);
+        (0..1000).for_each(|_| assert!(random.below(3) < 3));
+        let mut again = PythonRandom::after(7u32, random.drawn());
+        assert_eq!(random.bits(), again.bits());
     }
 
     #[test]

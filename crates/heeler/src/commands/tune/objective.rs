@@ -1,0 +1,116 @@
+//! What a site wants less of, and how much each counts.
+
+use heeler_sim::metrics::Summary;
+use std::str::FromStr;
+
+/// Something there can be less of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Aim {
+    Mean,
+    P99,
+    Wait,
+    P99Wait,
+    Makespan,
+    Unfair,
+    Restarts,
+    Lost,
+    Missed,
+}
+
+const AIMS: [(&str, Aim); 9] = [
+    ("mean", Aim::Mean),
+    ("p99", Aim::P99),
+    ("wait", Aim::Wait),
+    ("p99-wait", Aim::P99Wait),
+    ("makespan", Aim::Makespan),
+    ("unfair", Aim::Unfair),
+    ("restarts", Aim::Restarts),
+    ("lost", Aim::Lost),
+    ("missed", Aim::Missed),
+];
+
+impl Aim {
+    fn of(self, summary: &Summary) -> f64 {
+        match self {
+            Aim::Mean => summary.completion_s.mean,
+            Aim::P99 => summary.completion_s.p99,
+            Aim::Wait => summary.waiting_s.mean,
+            Aim::P99Wait => summary.waiting_s.p99,
+            Aim::Makespan => summary.makespan_s,
+            Aim::Unfair => summary.fairness.isolated.unfair,
+            Aim::Restarts => summary.restarts.per_job,
+            Aim::Lost => summary.gpu_hours.lost,
+            Aim::Missed => summary.deadlines.missed as f64,
+        }
+    }
+
+    /// What counts as little, where the recipe to compare with has none.
+    fn little(self) -> f64 {
+        match self {
+            Aim::Unfair => 0.01,
+            Aim::Restarts => 0.1,
+            _ => 1.0,
+        }
+    }
+}
+
+/// A weighted sum, each part relative to what another recipe comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Objective {
+    parts: Vec<(Aim, f64)>,
+}
+
+impl FromStr for Objective {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Objective, String> {
+        let names = || AIMS.map(|(name, _)| name).join(", ");
+        let mut parts = Vec::new();
+        for part in text.split(',') {
+            let (name, weight) = part.split_once('=').unwrap_or((part, "1"));
+            let Some((_, aim)) = AIMS.iter().find(|(known, _)| *known == name.trim()) else {
+                return Err(format!("`{name}` is none of {}", names()));
+            };
+            let weight: f64 = weight.trim().parse().unwrap_or(f64::NAN);
+            if !(weight > 0.0 && weight.is_finite()) {
+                return Err(format!("expected a weight above zero as in mean=0.7, found `{part}`"));
+            }
+            parts.push((*aim, weight));
+        }
+        Ok(Objective { parts })
+    }
+}
+
+impl Objective {
+    /// How much a run has of what there should be less of: one, if it has as much as the base.
+    /// Whoever leaves jobs undone that the base did has no end of it.
+    pub(super) fn score(&self, run: &Summary, base: &Summary) -> f64 {
+        if run.jobs.finished < base.jobs.finished {
+            return f64::INFINITY;
+        }
+        let weights: f64 = self.parts.iter().map(|(_, weight)| weight).sum();
+        let part = |(aim, weight): &(Aim, f64)| {
+            let (own, base) = (aim.of(run), aim.of(base));
+            weight * (own + aim.little() * 1e-3) / (base.max(aim.little() * 1e-3))
+        };
+        self.parts.iter().map(part).sum::<f64>() / weights
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_weighed_against_the_base() {
+        let run = |mean: f64, p99: f64| {
+            let mut summary = Summary::default();
+            (summary.completion_s.mean, summary.completion_s.p99) = (mean, p99);
+            summary
+        };
+        let objective: Objective = "mean=3,p99".parse().expect("an objective");
+        let score = objective.score(&run(50.0, 400.0), &run(100.0, 200.0));
+        assert!((score - (3.0 * 0.5 + 2.0) / 4.0).abs() < 1e-3, "{score}");
+        assert!("mean=0".parse::<Objective>().is_err());
+        assert!("speed".parse::<Objective>().expect_err("no such aim").contains("p99-wait"));
+    }
+}

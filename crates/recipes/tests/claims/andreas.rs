@@ -1,0 +1,65 @@
+//! ANDREAS: energy and being late.
+
+use super::scene::{Row, Run, Scene, job};
+
+/// A frugal kind of GPU, and one that is twice as fast and takes four times as many watts.
+fn scene(rows: impl IntoIterator<Item = Row>) -> Scene {
+    let mut scene = Scene::new("1x4:frugal+1x4:fast", rows);
+    (scene.cluster.kinds[0].watts, scene.cluster.kinds[1].watts) = (100, 400);
+    scene.cluster.kinds[1].speed = heeler_model::Milli(2000);
+    scene
+}
+
+/// On which node a job was, of the frugal kind or the fast one.
+fn node(seen: &Run, name: &str) -> u32 {
+    let id = seen.simulation.find(name).expect("a job");
+    seen.stays.iter().find(|stay| stay.job == id).expect("it ran").nodes[0]
+}
+
+/// An hour on four frugal GPUs takes 0.4 kWh, and half an hour on fast ones 0.8 kWh.
+#[test]
+fn andreas_takes_the_frugal_kind_where_there_is_time() {
+    let calm = scene([job("a", 0, 4, 3600).due(&[(9000, 1)])]).run("andreas", &[]);
+    assert_eq!(node(&calm, "a"), 0);
+    let hurried = scene([job("a", 0, 4, 3600).due(&[(2400, 1)])]).run("andreas", &[]);
+    assert_eq!(node(&hurried, "a"), 1);
+    assert!(hurried.end("a") <= 2400.0);
+}
+
+/// What energy and lateness cost together: 0.2 for a kilowatt hour, 1 for an hour and GPU.
+fn cost(scene: &Scene, seen: &Run) -> f64 {
+    let watts = |node: u32| f64::from(scene.cluster.kinds[node as usize].watts);
+    let energy = seen.stays.iter().map(|stay| {
+        let hours = stay.until.since(stay.from).secs_f64() / 3600.0;
+        watts(stay.nodes[0]) / 1000.0 * f64::from(stay.gpus) * hours * 0.2
+    });
+    let late = scene.jobs.iter().zip(seen.ends()).map(|(job, end)| {
+        let due = job.spec.deadlines()[0].at;
+        let hours = end.expect("it ended").since(due).secs_f64() / 3600.0;
+        hours * f64::from(job.spec.demand.asked())
+    });
+    energy.sum::<f64>() + late.sum::<f64>()
+}
+
+#[test]
+fn andreas_costs_less_than_fifo() {
+    let rows = (0..16u64).map(|index| {
+        let (gpus, length) = ([1, 2, 4][index as usize % 3], 600 + 400 * (index % 5));
+        let submit = 500 * index;
+        let due = submit + length * [1, 2, 6][index as usize % 3] + 120;
+        job(&index.to_string(), submit, gpus, length).due(&[(due, 1)])
+    });
+    let scene = scene(rows);
+    let knobs = &[("restart", "0 s")];
+    let ours = cost(&scene, &scene.run("andreas", knobs));
+    let fifo = cost(&scene, &scene.run("fifo-skip", &[]));
+    assert!(ours < fifo, "{ours} {fifo}");
+}
+
+#[test]
+fn andreas_with_room_for_all_leaves_jobs_alone() {
+    let rows = [job("a", 0, 2, 500), job("b", 30, 4, 100), job("c", 61, 1, 50)];
+    let seen = Scene::new("1x8", rows).run("andreas", &[]);
+    let starts = ["a", "b", "c"].map(|name| (seen.start(name), seen.stays(name).len()));
+    assert_eq!(starts, [(0.0, 1), (60.0, 1), (120.0, 1)]);
+}

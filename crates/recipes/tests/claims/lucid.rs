@@ -1,0 +1,119 @@
+//! Lucid: new jobs are tried out, the others go by predicted service and share GPUs with those that
+//! leave room.
+
+use super::scene::{Knobs, Row, Scene, job, rows};
+use heeler_sim::metrics::Summary;
+use heeler_sim::workload::{GeneratorOptions, Shape};
+use heeler_sim::world::{Cost, Costs, Sharing};
+use proptest::prelude::*;
+
+const ORACLE: (&str, &str) = ("predict", "oracle");
+/// Nobody is tried out, and GPUs are shared whatever the load.
+const MAIN: Knobs = &[ORACLE, ("nodes", "0"), ("quiet", "0.0")];
+
+/// The last of four nodes is for trials of 100 s. Three long jobs have their trials one after the
+/// other and go on with what is left, 900 s, on the other nodes, which they fill. `short` comes at
+/// 500, has its trial at once and is over in it.
+#[test]
+fn lucid_tries_jobs_out_first() {
+    let long = ["one", "two", "three"];
+    let mut table: Vec<Row> = long.map(|name| job(name, 0, 2, 1000)).into();
+    table.push(job("short", 500, 2, 50));
+    let knobs = &[ORACLE, ("nodes", "1"), ("time", "100 s")];
+    let run = Scene::new("4x2", table).run("lucid", knobs);
+    assert_eq!(long.map(|name| run.start(name)), [0.0, 100.0, 200.0]);
+    assert_eq!(long.map(|name| run.end(name)), [1000.0, 1100.0, 1200.0]);
+    assert_eq!(run.stays("one"), [(0.0, 100.0, 2, 1), (100.0, 1000.0, 2, 1)]);
+    assert_eq!(run.stays("short"), [(500.0, 550.0, 2, 1)]);
+}
+
+/// Whether the second of two jobs starts beside the first on the one GPU there is.
+fn share(first: Row, second: Row) -> bool {
+    let run = Scene::new("1x1", [first, second]).run("lucid", MAIN);
+    [run.start("first"), run.start("second")] == [0.0, 0.0]
+}
+
+#[test]
+fn lucid_packs_only_those_that_leave_room() {
+    let (first, second) = (|| job("first", 0, 1, 1000), || job("second", 0, 1, 1000));
+    for (one, other, agree) in
+        [(200, 200, true), (200, 999, true), (500, 500, true), (500, 700, false), (700, 700, false)]
+    {
+        assert_eq!(share(first().busy(one), second().busy(other)), agree, "{one} and {other}");
+        assert_eq!(share(first().busy(other), second().busy(one)), agree, "{other} and {one}");
+    }
+    assert!(!share(first().busy(100), second()) && !share(first(), second()), "not known");
+    let longer = job("second", 0, 1, 2001).busy(100);
+    assert!(!share(first().busy(100), longer), "more than twice the service of who is there");
+    let mut scene = Scene::new("1x1", [first().busy(100), second().busy(100)]);
+    scene.cluster.kinds[0].memory_mb = 16_000;
+    scene.jobs.iter_mut().for_each(|job| job.spec.demand.gpu_memory_mb = 9_000);
+    assert!(scene.run("lucid", MAIN).start("second") > 0.0, "memory does not suffice");
+}
+
+/// A job every half hour, then two light ones at once: fewer than two in ten minutes are expected.
+#[test]
+fn lucid_does_not_share_when_it_is_quiet() {
+    let mut table: Vec<Row> = (0..4).map(|at| job(&at.to_string(), at * 1800, 1, 10)).collect();
+    table.push(job("short", 7200, 1, 900).busy(100));
+    table.push(job("long", 7200, 1, 1000).busy(100));
+    let scene = Scene::new("1x1", table);
+    let start = |quiet| {
+        let run = scene.run("lucid", &[ORACLE, ("nodes", "0"), ("quiet", quiet)]);
+        let known = Summary::of(&run.simulation).predictions;
+        assert!(known.iter().any(|known| known.predictor == "load" && known.seen > 0));
+        run.start("long")
+    };
+    assert_eq!((start("2.0"), start("0.0")), (8100.0, 7200.0));
+}
+
+fn heavy_tailed() -> Scene {
+    let shape = Shape::Philly;
+    let options = GeneratorOptions { shape, jobs: 1500, load: 1.3, seed: 3, ..Default::default() };
+    let mut scene = Scene::generated("12x8", &options);
+    for (index, job) in scene.jobs.iter_mut().enumerate() {
+        job.spec.extras_mut().busy_milli = Some((index as u32 * 389) % 1000);
+    }
+    // What Lucid's simulator charges for a stop, and little for sharing.
+    let undo = Cost { fixed_s: 40.0, beyond_eight_s: 20.0, ..Cost::default() };
+    scene.world.costs = Costs { undo, ..Costs::default() };
+    scene.world.sharing = Sharing { unmeasured: 0.9, proportional: false, ..Sharing::default() };
+    scene
+}
+
+#[test]
+fn lucid_stops_nobody_for_another() {
+    let run = heavy_tailed().run("lucid", &[]);
+    assert_eq!(run.preemptions(), 0);
+    let shared = Summary::of(&run.simulation).gpu_hours.shared;
+    assert!(shared > 0.0, "somebody shares");
+}
+
+#[test]
+fn lucid_comes_near_tiresias_without_stopping_anybody() {
+    let scene = heavy_tailed();
+    let tiresias = &[
+        ("limits", "['18000 gpu-s']"),
+        ("cadence", "{ round = '1 min' }"),
+        ("place", "best-fit-remainder-emptiest"),
+    ];
+    let tiresias = scene.run("tiresias", tiresias);
+    assert!(tiresias.preemptions() > 0, "there was something to stop");
+    let (tiresias, fifo) = (tiresias.mean_s(), scene.run("fifo", &[]).mean_s());
+    let noisy = ("predict", "{ noisy = { sigma = 0.7 } }");
+    let lucid = scene.run("lucid", &[noisy, ("time", "80 s")]).mean_s();
+    println!("tiresias {tiresias:.0}, lucid {lucid:.0}, fifo {fifo:.0}");
+    assert!(lucid < 1.2 * tiresias, "{lucid} against {tiresias}");
+    assert!(lucid < 0.5 * fifo, "{lucid} against {fifo}");
+}
+
+proptest! {
+    #[test]
+    fn lucid_without_trials_and_sharing_is_qssf(rows in rows(8, 1, 20)) {
+        let scene = Scene::new("2x4", rows);
+        let place = ("place", "best-fit-remainder-emptiest");
+        let alone = &[ORACLE, ("nodes", "0"), ("sharing", "never")];
+        let own = scene.run("lucid", alone).starts();
+        prop_assert_eq!(own, scene.run("qssf", &[ORACLE, place]).starts());
+    }
+}

@@ -1,0 +1,86 @@
+//! SLAQ and JPAS: by how fast losses fall.
+
+use super::scene::{Scene, job, rows};
+use heeler_sim::LossCurve;
+use proptest::prelude::*;
+
+/// The first job has nearly converged when the second comes.
+#[test]
+fn slaq_favours_who_still_learns() {
+    let old = job("old", 0, 1, 40_000).sizes(1, 8).loss(4.0, 0.5, 60.0, 80);
+    let young = job("young", 900, 1, 8000).sizes(1, 8).loss(9.0, 0.5, 60.0, 80);
+    let seen = Scene::new("1x8", [old, young]).run("slaq", &[]);
+    assert_eq!(seen.stays("old")[0].2, 8, "alone it has all it can use");
+    // Once enough of its losses were seen.
+    let at = |name: &str, time: f64| {
+        let stays = seen.stays(name).into_iter();
+        stays.filter(|(from, until, ..)| *from <= time && time < *until).map(|s| s.2).sum::<u32>()
+    };
+    assert!(at("young", 1020.0) > at("old", 1020.0), "{:?}", seen.stays("young"));
+}
+
+/// The mean time from submission until nine tenths of a job's loss are gone.
+fn good_after_s(scene: &Scene, recipe: &str, knobs: &[(&str, &str)]) -> f64 {
+    let curves: Vec<LossCurve> = scene.jobs.iter().map(|job| job.loss.expect("a curve")).collect();
+    let mut good: Vec<Option<f64>> = vec![None; curves.len()];
+    scene.watch(recipe, knobs, |simulation| {
+        for (index, curve) in curves.iter().enumerate() {
+            let submitted = scene.jobs[index].submit;
+            let Some(record) = simulation.records().all().get(index) else { continue };
+            let state = simulation.engine().state();
+            let job = state.jobs().get(heeler_model::JobId(index as u32));
+            let done = job.map_or(record.work, |job| job.progress.done_at(simulation.now()));
+            if done >= record.work * curve.part_by(0.9) && good[index].is_none() {
+                good[index] = Some(simulation.now().since(submitted).secs_f64());
+            }
+        }
+    });
+    let all: Vec<f64> = good.into_iter().map(|seconds| seconds.expect("it got good")).collect();
+    all.iter().sum::<f64>() / all.len() as f64
+}
+
+#[test]
+fn slaq_makes_models_good_sooner_than_equal_parts() {
+    let jobs = (0..12u64).map(|index| {
+        let length = 3000 + 700 * (index * 5 % 7);
+        let bend = [4.0, 20.0, 60.0][index as usize % 3];
+        job(&index.to_string(), 400 * index, 1, length).sizes(1, 8).loss(5.0, 0.5, bend, 60)
+    });
+    let scene = Scene::new("1x8", jobs);
+    let slaq = good_after_s(&scene, "slaq", &[]);
+    let equal = good_after_s(&scene, "dorm", &[("disturbed", "1.0"), ("round", "60 s")]);
+    assert!(slaq < 0.9 * equal, "{slaq} s, {equal} s with equal parts");
+}
+
+#[test]
+fn slaq_without_losses_shares_equally() {
+    let jobs = (0..4).map(|index| job(&format!("{index}"), 0, 1, 600).sizes(1, 8));
+    let seen = Scene::new("1x8", jobs).run("slaq", &[]);
+    for index in 0..4 {
+        assert_eq!(seen.stays(&index.to_string())[0].2, 2);
+    }
+}
+
+/// Both report often. After a while the loss of the first falls more slowly.
+#[test]
+fn jpas_lets_who_learns_faster_go_first() {
+    let slow = job("slow", 0, 1, 4000).loss(5.0, 4.0, 200.0, 100);
+    let fast = job("fast", 600, 1, 4000).loss(5.0, 0.5, 3.0, 100);
+    let seen = Scene::new("1x1", [slow, fast]).run("jpas", &[]);
+    assert_eq!(seen.stays("slow")[0].1, 600.0, "a newcomer is seen first");
+    assert!(seen.end("fast") < seen.end("slow"));
+    let had = seen.stays("fast").iter().map(|stay| stay.1 - stay.0).fold(0.0, f64::max);
+    assert!(had > 3000.0, "{:?}", seen.stays("fast"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn jpas_without_losses_is_fifo_skip(rows in rows(8, 3, 12)) {
+        let scene = Scene::new("2x4", rows);
+        let event = ("cadence", "event");
+        let (jpas, fifo) = (scene.run("jpas", &[event]), scene.run("fifo-skip", &[]));
+        prop_assert_eq!(jpas.ends(), fifo.ends());
+    }
+}
