@@ -158,7 +158,7 @@ fn job(made: &Made, index: usize) -> TraceJob {
         let at = submit + heeler_model::Span::from_secs(made.length_s * times);
         spec.extras_mut().deadlines = vec![Deadline { at, value: 1 }];
     }
-    if made.length_s % 3 > 0 {
+    if !made.length_s.is_multiple_of(3) {
         let stage = |times: u64| (made.length_s * times % 10) as f64 / 10.0;
         let stage_s = [3, 7, 9].map(stage).to_vec();
         spec.extras_mut().stages = Some(Stages { iteration_s: 1.0, stage_s });

@@ -41,8 +41,6 @@ pub(super) struct Batch {
     pub sort: Sort,
     /// Those to consider.
     pub jobs: Vec<JobId>,
-    /// For how many of them there would be room.
-    pub heads: usize,
 }
 
 /// Whom to consider, and why the others are not.
@@ -63,7 +61,7 @@ pub(super) fn candidates(order: &[JobId], most: usize, view: &View) -> Candidate
     for id in order {
         let sort = Sort::of(view.job(*id));
         let place = *places.entry(sort).or_insert_with(|| {
-            found.batches.push(Batch { sort, jobs: Vec::new(), heads: 0 });
+            found.batches.push(Batch { sort, jobs: Vec::new() });
             all.push(Vec::new());
             all.len() - 1
         });
@@ -100,22 +98,11 @@ pub(super) fn candidates(order: &[JobId], most: usize, view: &View) -> Candidate
                 continue;
             }
         }
-        batch.heads += 1;
         batch.jobs.push(*id);
         next[place] += 1;
         let most = if batch.sort.stages > 0 { most } else { 1 };
-        let mut beside = 1;
-        while beside < most && next[place] < line.len() {
-            let other = line[next[place]];
-            next[place] += 1;
-            match walk.admit(view.job(other)) {
-                Ok(()) => {
-                    batch.jobs.push(other);
-                    beside += 1;
-                }
-                Err(reason) => drop(walk.refused.insert(other, reason)),
-            }
-        }
+        let beside = walk.beside(&line[next[place]..], most.saturating_sub(1), &mut batch.jobs);
+        next[place] += beside;
     }
     found.refused = walk.refused;
     found
@@ -138,6 +125,22 @@ impl Walk<'_> {
         tenants.within_limits(job.spec.tenant, milli, used)?;
         self.count(job, 1);
         Ok(())
+    }
+
+    /// Take up to so many of a line that limits let in; and how far down the line that was.
+    fn beside(&mut self, line: &[JobId], most: usize, taken: &mut Vec<JobId>) -> usize {
+        let (before, mut passed) = (taken.len(), 0);
+        for id in line {
+            if taken.len() - before == most {
+                break;
+            }
+            passed += 1;
+            match self.admit(self.view.job(*id)) {
+                Ok(()) => taken.push(*id),
+                Err(reason) => drop(self.refused.insert(*id, reason)),
+            }
+        }
+        passed
     }
 
     fn dismiss(&mut self, job: &Job) {

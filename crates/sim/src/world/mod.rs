@@ -30,8 +30,8 @@ use std::sync::Arc;
 pub struct Quirks {
     /// A finished job holds its GPUs, and is noticed, so much later.
     pub notice_late_s: f64,
-    /// Whenever anything happens, every running job loses its cost of starting once more, and that of
-    /// those it shares GPUs with, moved or not, as far as the time since the last event goes.
+    /// Whenever anything happens, every running job loses its cost of starting once more, and that
+    /// of those it shares GPUs with, moved or not, as far as the time since the last event goes.
     pub restart_all_at_every_event: bool,
     /// What is due within this part of the time that has passed happens at once.
     pub together_part: f64,

@@ -1,7 +1,7 @@
 //! Who should be with whom: a set of twos, nobody in more than one of them, of which the weights
 //! together are as large as can be (Edmonds' blossoms with prices, in the dense form that takes
-//! time in the cube of the members). Weights are parts of one, so they are numbers with a point; all
-//! sums are made in one order, so that the same weights always give the same twos. Members are
+//! time in the cube of the members). Weights are parts of one, so they are numbers with a point;
+//! all sums are made in one order, so that the same weights always give the same twos. Members are
 //! looked at in their order, and of several answers that are equally good the first found stands.
 
 mod rings;
