@@ -8,7 +8,7 @@ use super::super::table::Table;
 use super::reading::{Reading, stepped_job, timed_job};
 use super::{phases, trials};
 use crate::suggest;
-use heeler_model::{Batch, Deadline, Demand, Milli, Reach, Sizes, Span, Step, Time};
+use heeler_model::{Batch, Deadline, Demand, Milli, Reach, Sizes, Span, Stages, Step, Time};
 
 /// All fields, in the order they are written.
 pub(in super::super) const COLUMNS: &[&str] = &[
@@ -49,6 +49,8 @@ pub(in super::super) const COLUMNS: &[&str] = &[
     "epoch_s",
     "name",
     "busy",
+    "iteration_s",
+    "resource_s",
 ];
 
 pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceError> {
@@ -118,6 +120,16 @@ pub(super) fn enter(reading: &mut Reading<'_>, row: &Row<'_>) -> Result<(), Trac
     }
     if row.get("busy").is_some() {
         job.spec.extras_mut().busy_milli = Some(busy_milli(row, "busy", 1.0)?);
+    }
+    if row.get("resource_s").is_some() {
+        let seconds = |text: &str| {
+            let known = text.trim().parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0);
+            let wrong = || format!("expected numbers from 0 on, joined by `|`, found `{text}`");
+            known.ok_or_else(|| row.wrong("resource_s", wrong()))
+        };
+        let stage_s = row.list("resource_s").map(seconds).collect::<Result<_, _>>()?;
+        let iteration_s = row.positive("iteration_s")?;
+        job.spec.extras_mut().stages = Some(Stages { iteration_s, stage_s });
     }
     let names = row.list("after").map(ToString::to_string).collect();
     reading.push_after(job, row.line(), names);

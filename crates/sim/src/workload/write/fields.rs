@@ -175,6 +175,10 @@ fn training(job: &TraceJob, cluster: &Cluster, fields: &mut Fields) {
         }
     }
     fields.extend(spec.name().map(|name| ("name", Value::Text(name.to_string()))));
+    if let Some(stages) = spec.stages() {
+        fields.push(("iteration_s", number(&stages.iteration_s)));
+        fields.push(("resource_s", Value::List(stages.stage_s.iter().map(number).collect())));
+    }
     let busy = spec.busy_milli();
     fields.extend(busy.map(|milli| ("busy", Value::Number(decimal(milli.into(), 3)))));
 }
