@@ -1,7 +1,7 @@
-//! Curves through losses: what a job still gets wrong falls ever more slowly, as one over a straight
-//! line (as for methods of the first order) or exponentially (for those of the second), to some
-//! level. For a given level either is a straight line in other coordinates, so the level is all
-//! that has to be searched for.
+//! Curves through losses: what a job still gets wrong falls ever more slowly, as one over a
+//! straight line (as for methods of the first order) or exponentially (for those of the second), to
+//! some level. For a given level either is a straight line in other coordinates, so the level is
+//! all that has to be searched for.
 
 /// How a loss falls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

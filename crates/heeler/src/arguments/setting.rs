@@ -5,6 +5,7 @@ use super::reading::ReadingArguments;
 use super::service::find_services;
 use super::world::{WorldArguments, find_world};
 use super::{Choice, positive};
+use crate::commands::files_below;
 use crate::mistake::Mistake;
 use anyhow::Result;
 use clap::Args;
@@ -395,13 +396,4 @@ impl Scene {
     pub(crate) fn jobs(&self) -> u64 {
         self.arrivals.remaining().unwrap_or(0) as u64
     }
-}
-
-/// All files below a folder, in the order of their names.
-fn files_below(folder: &std::path::Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    paths.sort();
-    let below = |path: PathBuf| if path.is_dir() { files_below(&path) } else { vec![path] };
-    paths.into_iter().flat_map(below).collect()
 }

@@ -38,7 +38,7 @@ fn comparisons_mark_the_pareto_front() {
     let folder = Folder::new();
     let compare = "compare fifo fifo-easy las --jobs 300 --cluster 2x8 --load 1.1 --seeds 1";
     let shown = folder.run(compare).good();
-    assert!(shown.contains('◆') && shown.contains("no other recipe is as good"), "{shown}");
+    assert!(shown.contains('◆') && shown.contains("nobody else is as good"), "{shown}");
     let recipes = folder.run(&format!("{compare} --json")).json()["loads"][0]["recipes"].clone();
     let recipes = recipes.as_array().expect("a list");
     let front = recipes.iter().filter(|line| line["pareto"] == true).count();

@@ -23,7 +23,8 @@ pub struct Slaq {
 
 impl Slaq {
     /// By how much a job's loss falls until the end of a round in a shape. A job of which too
-    /// little was seen is taken to fall by its steepest over all that was declared, and ever slower.
+    /// little was seen is taken to fall by its steepest over all that was declared, and ever
+    /// slower.
     fn falls(&self, candidate: &Candidate, shape: Shape, shapes: &Shapes, view: &View) -> f64 {
         let job = candidate.job;
         let done = job.progress.done_at(view.now());

@@ -1,5 +1,5 @@
-//! Any order, looked at again whenever a waiting job has waited for so long: what it is content with
-//! may have changed, though nothing has happened.
+//! Any order, looked at again whenever a waiting job has waited for so long: what it is content
+//! with may have changed, though nothing has happened.
 
 use heeler_engine::{Job, Line, Note, Order, Phase, View};
 use heeler_model::{JobId, Span, Time};

@@ -60,7 +60,6 @@ fn ali_mlaas_learns_from_repeated_jobs() {
     let exact = scene.run("ali-mlaas", &[("predict", "oracle")]).mean_s();
     let learnt = scene.run("ali-mlaas", &[]).mean_s();
     let fifo = scene.run("fifo-skip", &[]).mean_s();
-    println!("exact {exact:.0}, learnt {learnt:.0}, fifo {fifo:.0}");
     assert!(learnt < 1.05 * exact, "{learnt} against {exact}");
     assert!(fifo > 1.5 * learnt, "{fifo} against {learnt}");
 }

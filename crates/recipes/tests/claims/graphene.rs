@@ -14,7 +14,8 @@ fn chained(cluster: &str, rows: Vec<Row>, after: &[(usize, &[u32])]) -> Scene {
 }
 
 /// On one GPU the head of a chain goes first, though it is short: on two GPUs the chain of 10, 300
-/// and 300 s and the job of 200 s are done after 610 s. The other way round it would be 810 s on one.
+/// and 300 s and the job of 200 s are done after 610 s. The other way round it would be 810 s on
+/// one.
 #[test]
 fn graphene_goes_along_the_heaviest_chain() {
     let rows = vec![

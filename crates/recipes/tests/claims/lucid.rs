@@ -102,7 +102,6 @@ fn lucid_comes_near_tiresias_without_stopping_anybody() {
     let (tiresias, fifo) = (tiresias.mean_s(), scene.run("fifo", &[]).mean_s());
     let noisy = ("predict", "{ noisy = { sigma = 0.7 } }");
     let lucid = scene.run("lucid", &[noisy, ("time", "80 s")]).mean_s();
-    println!("tiresias {tiresias:.0}, lucid {lucid:.0}, fifo {fifo:.0}");
     assert!(lucid < 1.2 * tiresias, "{lucid} against {tiresias}");
     assert!(lucid < 0.5 * fifo, "{lucid} against {fifo}");
 }

@@ -4,8 +4,9 @@ use super::scene::{Scene, job};
 use super::sia::training;
 use heeler_model::Sizes;
 
-/// A job of 400 s on one GPU and one of 100 s share four. Each begins with one. The second GPU saves
-/// the first job 200 s and would save the second 50 s; the third saves it 67 s. So three and one.
+/// A job of 400 s on one GPU and one of 100 s share four. Each begins with one. The second GPU
+/// saves the first job 200 s and would save the second 50 s; the third saves it 67 s. So three and
+/// one.
 #[test]
 fn optimus_gives_where_it_saves_most() {
     let jobs = [job("long", 0, 1, 400).sizes(1, 4), job("short", 0, 1, 100).sizes(1, 4)];

@@ -44,7 +44,6 @@ fn qssf_with_noisy_estimates_is_near_exact_sjf() {
     let sjf = mean_s("sjf", &[("fit", "strict")]);
     let noisy = mean_s("qssf", &[("predict", "helios-errors")]);
     let fifo = mean_s("fifo", &[]);
-    println!("sjf {sjf:.0}, qssf with Helios' errors {noisy:.0}, fifo {fifo:.0}");
     assert!(noisy < 1.25 * sjf, "{noisy} against {sjf}");
     assert!(noisy < 0.5 * fifo, "{noisy} against {fifo}");
 }
@@ -58,7 +57,6 @@ fn qssf_degrades_gracefully_with_noise() {
         mean_s("qssf", &[("predict", &predict)])
     });
     let fifo = mean_s("fifo", &[]);
-    println!("{sigmas:?}: {means:.0?}, fifo {fifo:.0}");
     assert!(means[1] < 1.2 * means[0] && means[2] < 1.3 * means[0], "{means:?}");
     assert!(means[4] > means[0], "errors cost something: {means:?}");
     assert!(means.windows(2).all(|pair| pair[1] < 1.6 * pair[0]), "no cliff: {means:?}");

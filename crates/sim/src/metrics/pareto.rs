@@ -1,4 +1,5 @@
-//! Who is on the Pareto front: nobody else is at least as good in everything and better in something.
+//! Who is on the Pareto front: nobody else is at least as good in everything and better in
+//! something.
 
 /// Whether each point is on the front of those that count; less is better.
 pub fn pareto_front<const N: usize>(points: &[Option<[f64; N]>]) -> Vec<bool> {

@@ -1,5 +1,5 @@
-//! What simulations showed that were run before. A run is known by everything that it hangs on: this
-//! program, the jobs, the cluster and the world, the card, the load and the seed.
+//! What simulations showed that were run before. A run is known by everything that it hangs on:
+//! this program, the jobs, the cluster and the world, the card, the load and the seed.
 
 use crate::arguments::Setting;
 use crate::mistake::Mistake;

@@ -29,8 +29,8 @@ Examples:
   heeler compare fifo srtf tiresias --loads 0.7,0.8,0.9 --seeds 20 --cache runs
 
 Recipes on the Pareto front of mean and late completion, fairness and restarts are marked. The
-last column compares each run with the run of the first recipe on the same jobs: mean completion time
-relative to it, with the 95 % confidence interval over seeds.";
+last column compares each run with the run of the first recipe on the same jobs: mean completion
+time relative to it, with the 95 % confidence interval over seeds.";
 
 #[derive(Args, Clone)]
 #[command(after_help = EXAMPLES)]

@@ -1,6 +1,6 @@
 //! The tables of a comparison, for people and in a file.
 
-use super::lines::{AtLoad, at_load};
+use super::lines::{AtLoad, Line, at_load};
 use super::{Plan, Results};
 use crate::show;
 use heeler_sim::metrics::{Interval, Summary};
@@ -29,7 +29,7 @@ pub(crate) fn text(plan: &Plan, results: &Results) -> String {
     }
     if seen_fronts {
         text.push_str(
-            "\n◆ no other recipe is as good in mean JCT, p99, unfair and restarts, and better in one\n",
+            "\n◆ nobody else is as good in mean JCT, p99, unfair and restarts, and better in one\n",
         );
     }
     if truth {
@@ -69,12 +69,8 @@ fn table(seen: &AtLoad, first: &str) -> String {
     columns.push(&relative);
     let mut table = show::Table::new(&columns);
     for line in &seen.recipes {
-        let mut mark = if line.knows_the_truth { " *" } else { "" }.to_string();
-        if line.pareto && seen.recipes.len() > 1 {
-            mark.push_str(" ◆");
-        }
         let mut row = vec![
-            format!("{}{mark}", line.recipe),
+            marked(line, seen.recipes.len() > 1),
             interval(&line.completion_mean_s, show::seconds),
             show::seconds(line.completion_p50_s.mean),
             show::seconds(line.completion_p99_s.mean),
@@ -100,6 +96,13 @@ fn table(seen: &AtLoad, first: &str) -> String {
         table.row(row);
     }
     table.text()
+}
+
+/// A recipe with its marks.
+fn marked(line: &Line, several: bool) -> String {
+    let truth = if line.knows_the_truth { " *" } else { "" };
+    let front = if line.pareto && several { " ◆" } else { "" };
+    format!("{}{truth}{front}", line.recipe)
 }
 
 /// Names of the services that ran beside the jobs.

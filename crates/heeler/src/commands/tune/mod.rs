@@ -1,6 +1,6 @@
-//! `heeler tune`: which recipe, with which knobs, suits a site's own jobs. Many candidates are tried
-//! on few jobs, the better of them on more, and the best on all that may be looked at; jobs that
-//! came later, which nobody looked at, say what the choice is worth.
+//! `heeler tune`: which recipe, with which knobs, suits a site's own jobs. Many candidates are
+//! tried on few jobs, the better of them on more, and the best on all that may be looked at; jobs
+//! that came later, which nobody looked at, say what the choice is worth.
 
 mod candidates;
 mod objective;
@@ -242,7 +242,8 @@ fn text(output: &Output) -> String {
     if let Some(best) = output.recipes.first() {
         let (gain, held) = ((1.0 - best.tuned) * 100.0, (1.0 - best.held_out) * 100.0);
         text.push_str(&format!(
-            "{}: {gain:.1} % less than {} where it was chosen, {held:.1} % on jobs that came later\n",
+            "{}: {gain:.1} % less than {} where it was chosen, {held:.1} % on jobs that came \
+             later\n",
             best.recipe, output.base
         ));
         if output.recipes.iter().any(|line| line.knows_the_truth) {

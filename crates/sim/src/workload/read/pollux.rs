@@ -30,16 +30,7 @@ pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceE
         if gpus == 0 || batch == 0 {
             return Err(row.broken("a job has at least one replica and one example in a batch"));
         }
-        let (resizes, adapts) = match row.get("category") {
-            None => (reading.options.adaptive, reading.options.adaptive),
-            Some("rigid") => (false, false),
-            Some("scale-gpus") => (true, false),
-            Some("adaptive") => (true, true),
-            Some(other) => {
-                let message = format!("expected rigid, scale-gpus or adaptive, found `{other}`");
-                return Err(row.wrong("category", message));
-            }
-        };
+        let (resizes, adapts) = category(row, reading.options.adaptive)?;
         let elastic = reading.options.elastic && !resizes && row.get("category").is_none();
         let key = (application.to_string(), gpus, batch);
         let profile = match known.get(&key) {
@@ -77,6 +68,20 @@ pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceE
         reading.push(job);
         Ok(())
     })
+}
+
+/// Whether a job may be resized, and whether its batch adapts.
+fn category(row: &Row<'_>, adaptive: bool) -> Result<(bool, bool), TraceError> {
+    match row.get("category") {
+        None => Ok((adaptive, adaptive)),
+        Some("rigid") => Ok((false, false)),
+        Some("scale-gpus") => Ok((true, false)),
+        Some("adaptive") => Ok((true, true)),
+        Some(other) => {
+            let message = format!("expected rigid, scale-gpus or adaptive, found `{other}`");
+            Err(row.wrong("category", message))
+        }
+    }
 }
 
 /// How much a job does, and how fast.
