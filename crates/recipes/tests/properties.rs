@@ -525,8 +525,15 @@ fn bytes(text: &str, setting: &Setting, jobs: &[Made]) -> Vec<u8> {
     bytes
 }
 
+/// So many cases, each for every recipe; as many as `PROPTEST_CASES` says, where it says so.
+fn cases(usual: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").is_ok();
+    let plain = ProptestConfig { max_shrink_iters: 4000, ..ProptestConfig::default() };
+    if asked { plain } else { ProptestConfig { cases: usual, ..plain } }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 4000, ..ProptestConfig::default() })]
+    #![proptest_config(cases(128))]
 
     #[test]
     fn invariants_hold_for_all_recipes(
@@ -551,7 +558,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 4000, ..ProptestConfig::default() })]
+    #![proptest_config(cases(128))]
 
     #[test]
     fn equal_seeds_give_equal_bytes_on_one_thread_and_on_many(
@@ -583,9 +590,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 64, max_shrink_iters: 4000, ..ProptestConfig::default()
-    })]
+    #![proptest_config(cases(48))]
 
     #[test]
     fn people_may_hold_jobs_and_close_nodes(
