@@ -41,7 +41,7 @@ pub(crate) struct ReadingArguments {
     adaptive: bool,
     /// Pollux and Sia: let jobs change their size at the batch they asked for
     #[arg(long, conflicts_with = "adaptive")]
-    elastic: bool,
+    resizable: bool,
     /// Lucid: a table of estimated run times by job
     #[arg(long, value_name = "FILE")]
     estimates: Option<PathBuf>,
@@ -87,7 +87,7 @@ impl ReadingArguments {
             throughputs: self.throughputs.clone(),
             profiles: self.profiles.clone(),
             adaptive: self.adaptive,
-            elastic: self.elastic,
+            elastic: self.resizable,
             estimates: self.estimates.clone(),
             declared: self.declared.clone(),
             sample: self.sample.as_deref().map(sample).transpose()?,
