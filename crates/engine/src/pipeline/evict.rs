@@ -40,8 +40,8 @@ impl<'a> Walk<'a> {
                 wants.iter().any(|want| self.relieve(job, want, From::Behind(rank)))
             }
             Preempt::Reclaim { from_used, .. } => wants.iter().any(|want| {
-                self.is_used_from(from_used)
-                    && self.is_within_quota(job, want)
+                self.is_within_quota(job, want)
+                    && self.is_used_from(from_used)
                     && self.relieve(job, want, From::OverQuota)
             }),
         }

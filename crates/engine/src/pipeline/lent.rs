@@ -55,7 +55,11 @@ impl Walk<'_> {
     pub(super) fn is_used_from(&self, milli: u32) -> bool {
         let all = u64::from(self.draft.up_of(KindSet::ANY));
         let used = all.saturating_sub(u64::from(self.draft.free_of(KindSet::ANY)));
-        used * 1000 >= all * u64::from(milli)
+        let full = self.busy || used * 1000 >= all * u64::from(milli);
+        if !full {
+            self.was_roomy.set(true);
+        }
+        full
     }
 
     /// A tenant's limit holds under every recipe.

@@ -27,7 +27,7 @@ use heeler_model::{JobId, ModelId, Plan, TenantId, Time};
 use memo::Memo;
 use queue::{ClassKey, Queue, SavedSeat, Seat, line_of};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use timers::Timers;
 use walk::Walk;
 
@@ -38,7 +38,7 @@ pub struct Pipeline {
     /// When the lines of jobs bend by themselves.
     bends: Timers,
     /// When running jobs may be disturbed again.
-    leases: BTreeSet<(Time, JobId)>,
+    leases: Timers,
     /// When running jobs are taken to end, where backfill wants to know.
     ends: Timers,
     /// What was tried in vain.
@@ -60,7 +60,7 @@ impl Pipeline {
             parts,
             queue: Queue::default(),
             bends: Timers::default(),
-            leases: BTreeSet::new(),
+            leases: Timers::default(),
             ends: Timers::default(),
             memo: Memo::default(),
             previous: Vec::new(),
@@ -159,21 +159,17 @@ impl Pipeline {
     }
 
     fn lease_of(&mut self, id: JobId, view: &View, placed: bool) {
-        let Some(job) = view.jobs().get(id) else { return };
-        match job.lease {
-            Some(until) if placed => self.leases.insert((until, id)),
-            Some(until) => self.leases.remove(&(until, id)),
-            None => false,
-        };
+        // What is over has been decided on.
+        let lease = view.jobs().get(id).and_then(|job| job.lease);
+        let lease = lease.filter(|until| placed && *until > view.now());
+        self.leases.set(view.jobs(), id, lease);
     }
 
     /// A decision was taken; nothing is due until something happens.
     fn decided(&mut self, view: &View) {
         self.stirred = false;
         self.round_over = false;
-        while self.leases.first().is_some_and(|(at, _)| *at <= view.now()) {
-            self.leases.pop_first();
-        }
+        self.leases.pass(view.jobs(), view.now());
         if view.rules().crossing != Crossing::Exact {
             self.forecast_all(view);
         }
@@ -292,7 +288,7 @@ impl Policy for Pipeline {
         match self.parts.cadence {
             Cadence::Event => {
                 let bent = self.bends.first().is_some_and(|at| at <= view.now());
-                let freed = self.leases.first().is_some_and(|(at, _)| *at <= view.now());
+                let freed = self.leases.first().is_some_and(|at| at <= view.now());
                 self.stirred || bent || freed
             }
             Cadence::Round(_) if view.rules().rounds == RoundClock::World => self.round_over,
@@ -307,7 +303,7 @@ impl Policy for Pipeline {
         }
         let bend = self.bends.first();
         // A lease that ends matters to those who wait.
-        let lease = self.leases.iter().map(|(at, _)| *at).find(|at| *at > view.now());
+        let lease = self.leases.iter().map(|(at, _)| at).find(|at| *at > view.now());
         let lease = lease.filter(|_| self.queue.waiting() > 0);
         [bend, lease].into_iter().flatten().min()
     }
@@ -325,10 +321,11 @@ impl Policy for Pipeline {
             "next_round": self.next_round,
             "stirred": self.stirred,
             "round_over": self.round_over,
-            // When jobs were taken to end, and where they sit, is not what one would say now of
-            // those that overran.
+            // When jobs were taken to end or to change their place, and where they sit, is not what
+            // one would say now of those that overran.
             "seats": self.queue.saved(),
             "ends": self.ends.iter().collect::<Vec<_>>(),
+            "bends": self.bends.iter().collect::<Vec<_>>(),
         })
     }
 
@@ -361,10 +358,11 @@ impl Policy for Pipeline {
                 self.lease_of(id, view, job.is_placed());
             }
         }
-        let ends: Option<Vec<(Time, JobId)>> =
-            serde_json::from_value(saved["ends"].clone()).map_err(wrong)?;
-        for (at, id) in ends.unwrap_or_default() {
-            self.ends.set(view.jobs(), id, Some(at));
+        for (timers, name) in [(&mut self.ends, "ends"), (&mut self.bends, "bends")] {
+            let times: Option<Vec<(Time, JobId)>> =
+                serde_json::from_value(saved[name].clone()).map_err(wrong)?;
+            let Some(times) = times else { continue };
+            timers.keep(view.jobs(), times);
         }
         // What was saved before this was noted is decided on at once.
         self.stirred = saved["stirred"].as_bool().unwrap_or(true);

@@ -30,6 +30,26 @@ impl Timers {
         }
     }
 
+    /// These times and no others.
+    pub(super) fn keep(&mut self, jobs: &JobTable, times: Vec<(Time, JobId)>) {
+        *self = Timers::default();
+        for (at, job) in times {
+            self.set(jobs, job, Some(at));
+        }
+    }
+
+    /// Forget those that are not later than this.
+    pub(super) fn pass(&mut self, jobs: &JobTable, now: Time) {
+        let past = self.sorted.iter().take_while(|(at, _)| *at <= now);
+        let past: Vec<JobId> = past.map(|(_, job)| *job).collect();
+        past.into_iter().for_each(|job| self.set(jobs, job, None));
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.sorted.is_empty()
+    }
+
     /// The earliest.
     pub(super) fn first(&self) -> Option<Time> {
         self.sorted.first().map(|(at, _)| *at)

@@ -12,7 +12,7 @@ use crate::state::Job;
 use crate::traits::{Door, Want};
 use crate::view::View;
 use heeler_model::{JobId, Placement, Plan, Reason, Run, Span, Stop, TenantId, Tier, Time, Wait};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, btree_set};
 
@@ -79,6 +79,10 @@ pub(super) struct Walk<'a> {
     refused: Vec<Candidate>,
     first_blocked: Option<JobId>,
     ahead: u32,
+    /// Whether the cluster counts as full, however much of it is in use.
+    pub(super) busy: bool,
+    /// Whether somebody could not take back what is theirs because too little was in use.
+    pub(super) was_roomy: Cell<bool>,
 }
 
 /// How an attempt to start a job ended.
@@ -109,6 +113,8 @@ impl<'a> Walk<'a> {
             refused: Vec::new(),
             first_blocked: None,
             ahead: 0,
+            busy: false,
+            was_roomy: Cell::new(false),
         }
     }
 
@@ -119,16 +125,23 @@ impl<'a> Walk<'a> {
         }
         // Room that was made for one may do for another, who was looked at before and may make
         // none of its own.
-        let (mut stops, mut runs) = (0, 0);
-        while let Preempt::Reclaim { from_used, .. } = self.pipe.parts.preempt {
-            // Those who start may fill the cluster so far that what was lent is taken back.
-            let filled = from_used > 0 && self.plan.run.len() > runs;
-            if self.plan.stop.len() <= stops && !(filled && self.is_used_from(from_used)) {
-                break;
-            }
-            (stops, runs) = (self.plan.stop.len(), self.plan.run.len());
+        let mut stops = 0;
+        while matches!(self.pipe.parts.preempt, Preempt::Reclaim { .. })
+            && self.plan.stop.len() > stops
+        {
+            stops = self.plan.stop.len();
             self.plan.wait.clear();
             self.walk();
+        }
+        // Those who start may fill the cluster so far that what was lent is taken back: then it is
+        // before they start, or they would be stopped at once.
+        if let Preempt::Reclaim { from_used, .. } = self.pipe.parts.preempt
+            && self.was_roomy.get()
+            && self.is_used_from(from_used)
+        {
+            let (pipe, view) = (self.pipe, self.view);
+            drop(self);
+            return Walk { busy: true, ..Walk::new(pipe, view) }.plan();
         }
         // Where a move was spared, somebody may fit who did not before.
         for _ in 0..SPARED_MAX {

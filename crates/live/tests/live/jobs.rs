@@ -452,7 +452,7 @@ fn regimes_reach_whoever_plans_by_them() {
     for (seq, regime) in [(1, 1), (2, 4_000_000_000u32)] {
         let report = serde_json::json!({"seq": seq, "step": 9, "epoch": 3.5, "regime": regime});
         plane.sign(Sign::Reported { job: JobId(job), generation, said: Said { report } });
-        let seen = "\"epochs\":{\"seen\":[3.0],\"regime\":1}";
+        let seen = "\"epochs\":{\"regime\":1,\"seen\":[3.0]}";
         assert!(saved(&plane).contains(seen), "{}", saved(&plane));
     }
 }

@@ -4,7 +4,7 @@
 
 use super::candidates::Batch;
 use heeler_engine::View;
-use heeler_model::{Demand, JobId, KindSet};
+use heeler_model::{Demand, JobId, KindSet, Sizes};
 use heeler_solve::heaviest_matching;
 use heeler_solve::interleave::{Interleaving, Turns, resources};
 use serde::{Deserialize, Serialize};
@@ -259,6 +259,8 @@ fn together(one: &Demand, two: &Demand) -> Demand {
 /// Whether two groups could ever be on the same GPUs.
 fn fits_ever(one: &Group, two: &Group, view: &View) -> bool {
     let demand = together(&one.demand, &two.demand);
+    // Whoever could be smaller is not so in a group.
+    let demand = Demand { sizes: Sizes::rigid(demand.asked()), ..demand };
     let free = demand.gpu_memory_mb == 0 && demand.cpu_milli == 0 && demand.memory_mb == 0;
     free || view.fleet().could_ever(&demand).is_ok()
 }

@@ -28,7 +28,9 @@ struct Books {
     stirred: bool,
     /// When that was.
     decided: Option<Time>,
-    /// Jobs that gave way and have not come back yet.
+    /// Whether a decision is being taken.
+    deciding: bool,
+    /// Jobs that gave way in a decision and have not come back yet.
     gave_way: BTreeSet<JobId>,
 }
 
@@ -105,9 +107,9 @@ impl Groups {
 
     fn joined(&mut self, id: JobId, view: &View) {
         self.keep_in_line(id, view);
-        // Who was only just told to give way was thought of.
-        let gave_way = self.books.gave_way.remove(&id);
-        self.books.stirred |= !(gave_way && self.books.decided == Some(view.now()));
+        // Who was told to give way was thought of then. Were it thought of again as soon as it has
+        // been saved, those with little service would take turns without end.
+        self.books.stirred |= !self.books.gave_way.remove(&id);
     }
 }
 
@@ -144,7 +146,12 @@ impl Policy for Groups {
                 self.books.gave_way.remove(id);
                 self.books.stirred = true;
             }
-            Note::Paused(id) => drop(self.books.gave_way.insert(*id)),
+            Note::Paused(id) => {
+                self.books.gave_way.remove(id);
+                if self.books.deciding {
+                    self.books.gave_way.insert(*id);
+                }
+            }
             Note::Placed(id) => {
                 self.keep_in_line(*id, view);
                 self.books.gave_way.remove(id);
@@ -155,10 +162,13 @@ impl Policy for Groups {
                     self.line_up(view);
                 }
                 self.books.stirred = false;
+                self.books.deciding = false;
                 self.books.decided = Some(view.now());
+                // Whom somebody holds back no decision thinks of.
+                self.books.gave_way.retain(|id| view.job(*id).held.is_none());
             }
-            Note::Deciding
-            | Note::Began(_)
+            Note::Deciding => self.books.deciding = true,
+            Note::Began(_)
             | Note::Progressed(_)
             | Note::Reported { .. }
             | Note::Ran { .. }

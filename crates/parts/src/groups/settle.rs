@@ -71,7 +71,9 @@ impl<'a> Desk<'a> {
         let job = self.view.state().job(group.members[0]);
         let Some(on) = &job.assignment else { return false };
         let same = |id: &JobId| self.view.state().job(*id).assignment.as_ref() == Some(on);
-        on.share == self.share(group)
+        // Another recipe may have let it grow.
+        on.placement.gpus() == group.demand.asked()
+            && on.share == self.share(group)
             && group.members.iter().all(same)
             && self.take(group, &on.placement)
     }
