@@ -267,6 +267,7 @@ impl OrderCard {
                     restart: restart.0,
                     patience: patience.0,
                     patience_times: *patience_times,
+                    guaranteed: Default::default(),
                 })
             }
             OrderCard::Las { served } => Box::new(order::Las { served: *served }),

@@ -56,11 +56,13 @@ impl<'a> Walk<'a> {
             return true;
         }
         let (mut rooms, others) = self.rooms(job, want, from);
+        let ranks_behind = matches!(from, From::Behind(_)) && self.tenant_rank(job) > 0;
         for other in others {
             if matches!(from, From::Behind(rank) if other <= rank) {
                 break;
             }
-            if matches!(from, From::Behind(_)) && self.would_come_first(other.job, job) {
+            let running = self.view.state().job(other.job);
+            if ranks_behind && self.pipe.parts.order.protects(running, self.view) {
                 continue;
             }
             // Whoever this plan has dealt with gives nothing more, unless it can shrink.
@@ -102,20 +104,6 @@ impl<'a> Walk<'a> {
             }
         }
         false
-    }
-
-    /// Whether a running job's tenant would go before another's, were it stopped: then nobody is
-    /// served by that.
-    fn would_come_first(&self, running: JobId, job: &Job) -> bool {
-        let order = &self.pipe.parts.order;
-        if !order.by_tenant() {
-            return false;
-        }
-        let running = self.view.state().job(running);
-        let tenant = running.spec.tenant;
-        let tenant = self.view.tenants().guarantor(tenant).unwrap_or(tenant);
-        let extra = self.extra(tenant) - running.milli() as i64;
-        order.tenant_rank(running, extra, self.view) < self.tenant_rank(job)
     }
 
     /// Whether a job fits if everybody useful gives way. If it does, they have.

@@ -7,7 +7,8 @@
 
 use heeler_engine::{Calibration, Job, Key, Line, Note, Order, Phase, Predict, View};
 use heeler_model::{JobId, Span, Time};
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Who is expected to need least.
 pub struct Expected {
@@ -23,6 +24,8 @@ pub struct Expected {
     pub patience: Span,
     /// And how many times what it is expected to need.
     pub patience_times: f64,
+    /// Running jobs that started within the quota of their tenant.
+    pub guaranteed: BTreeSet<JobId>,
 }
 
 /// Keys count sixteenths of a microsecond of one GPU, because slow GPUs take some off in one.
@@ -103,8 +106,9 @@ impl Order for Expected {
         let hold = if job.is_placed() { self.hold } else { 1.0 };
         let weigh = |micros: f64| micros * Self::gpus(job) * PARTS / hold;
         let major = (weigh(left.max(0.0)) as i64).min(RANGE / 2 - 1);
-        let moves = left > 0.0 || (left == 0.0 && change > 0.0);
-        let slope = if moves { weigh(change).round() as i64 } else { 0 };
+        // It rises in steps, whenever it is looked at: nobody passes it in between.
+        let falls = left > 0.0 && change < 0.0;
+        let slope = if falls { weigh(change).round() as i64 } else { 0 };
         Line { key: Key::of(base + major), slope }
     }
 
@@ -133,16 +137,26 @@ impl Order for Expected {
 
     fn observe(&mut self, note: &Note, view: &View) -> Vec<JobId> {
         self.predict.observe(note, view);
+        match note {
+            Note::Placed(id) if quota_left(view.job(*id), view).is_some_and(|left| left >= 0) => {
+                self.guaranteed.insert(*id);
+            }
+            Note::Paused(id) | Note::Left(id) => drop(self.guaranteed.remove(id)),
+            _ => {}
+        }
         Vec::new()
     }
 
-    /// A tenant below its quota goes before those who have theirs.
+    /// A job that is within the quota of its tenant goes before those who are not.
     fn tenant_rank(&self, job: &Job, extra_milli: i64, view: &View) -> i64 {
-        let tenants = view.tenants();
-        let Some(tenant) = tenants.guarantor(job.spec.tenant) else { return 1 };
-        let used = tenants.usage(tenant).milli as i64 + extra_milli;
-        let quota = i64::from(tenants.spec(tenant).quota.unwrap_or(0)) * 1000;
-        i64::from(used >= quota)
+        let demand = &job.spec.demand;
+        let milli = i64::from(demand.asked()) * i64::from(demand.share.0);
+        let left = quota_left(job, view).map(|left| left - extra_milli - milli);
+        i64::from(left.is_none_or(|left| left < 0))
+    }
+
+    fn protects(&self, running: &Job, _view: &View) -> bool {
+        self.guaranteed.contains(&running.id)
     }
 
     fn by_tenant(&self) -> bool {
@@ -154,14 +168,25 @@ impl Order for Expected {
     }
 
     fn save(&self) -> Value {
-        self.predict.save()
+        json!({ "predict": self.predict.save(), "guaranteed": self.guaranteed })
     }
 
     fn restore(&mut self, saved: &Value) -> Result<(), String> {
-        self.predict.restore(saved)
+        let guaranteed = serde_json::from_value(saved["guaranteed"].clone());
+        self.guaranteed = guaranteed.map_err(|error| error.to_string())?;
+        self.predict.restore(&saved["predict"])
     }
 
     fn fork(&self) -> Box<dyn Order> {
-        Box::new(Expected { predict: self.predict.fork(), ..*self })
+        let guaranteed = self.guaranteed.clone();
+        Box::new(Expected { predict: self.predict.fork(), guaranteed, ..*self })
     }
+}
+
+/// Thousandths of GPUs that a job's tenant may still use within its quota, if it has one.
+fn quota_left(job: &Job, view: &View) -> Option<i64> {
+    let tenants = view.tenants();
+    let tenant = tenants.guarantor(job.spec.tenant)?;
+    let quota = i64::from(tenants.spec(tenant).quota.unwrap_or(0)) * 1000;
+    Some(quota - tenants.usage(tenant).milli as i64)
 }
