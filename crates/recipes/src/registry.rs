@@ -48,6 +48,7 @@ const CARDS: &[BuiltIn] = cards![
     "gavel",
     "gavel-fifo",
     "gavel-isolated",
+    "gavel-gandiva",
     "allox",
     "pop",
     "asha",
