@@ -92,6 +92,9 @@ pub struct Extras {
     /// What a profile says of the stages of its iterations.
     #[serde(default)]
     pub stages: Option<Stages>,
+    /// Whether it begins anew when it is stopped.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forgets: bool,
 }
 
 /// How a job of a fixed batch goes, as a profile of its model says.
@@ -204,6 +207,11 @@ impl JobSpec {
     /// The study it is a trial of.
     pub fn study(&self) -> Option<StudyId> {
         self.extras.as_ref()?.study
+    }
+
+    /// Whether it begins anew when it is stopped.
+    pub fn forgets(&self) -> bool {
+        self.extras.as_ref().is_some_and(|extras| extras.forgets)
     }
 
     /// Seconds that it takes to start again, as far as its owner knows.

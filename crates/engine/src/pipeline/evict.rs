@@ -56,9 +56,14 @@ impl<'a> Walk<'a> {
             return true;
         }
         let (mut rooms, others) = self.rooms(job, want, from);
+        let ranks_behind = matches!(from, From::Behind(_)) && self.tenant_rank(job) > 0;
         for other in others {
             if matches!(from, From::Behind(rank) if other <= rank) {
                 break;
+            }
+            let running = self.view.state().job(other.job);
+            if ranks_behind && self.pipe.parts.order.protects(running, self.view) {
+                continue;
             }
             // Whoever this plan has dealt with gives nothing more, unless it can shrink.
             if from != From::Large && self.planned.contains_key(&other.job) {
@@ -262,8 +267,7 @@ impl<'a> Walk<'a> {
         }
         let old = self.placement_of(job)?;
         let new = match from {
-            From::Behind(_) => None,
-            From::OverQuota => None,
+            From::Behind(_) | From::OverQuota => None,
             From::Large if !self.draft.are_up(&old) => return None,
             From::Large => {
                 let resize = self.pipe.parts.resize.as_ref()?;

@@ -1,7 +1,7 @@
 //! What the engine is told of a submission.
 
 use crate::live::Live;
-use heeler_api::{Class, Submission};
+use heeler_api::{Class, Pause, Submission};
 use heeler_model::{
     Deadline, Demand, JobSpec, KindSet, Milli, ModelId, Reach, Regimes, Sizes, Span, Step, TenantId,
 };
@@ -39,6 +39,11 @@ impl Live {
         if let Some(regimes) = &submission.regimes {
             let (epochs, epoch_s) = (regimes.epochs, regimes.epoch_s.clone());
             spec.extras_mut().regimes = Some(Regimes { epochs, epoch_s });
+        }
+        // What is saved elsewhere goes on from there.
+        let saved = self.inventory.emulated || self.inventory.checkpoints;
+        if submission.pause == Pause::Requeue || (submission.pause == Pause::Auto && !saved) {
+            spec.extras_mut().forgets = true;
         }
         spec
     }
