@@ -4,6 +4,8 @@
 
 const WORDS: usize = 624;
 const MIDDLE: usize = 397;
+/// Up to here Python's `sample` takes a list for short, if few are drawn.
+const SHORT_LIST: u32 = 21;
 
 /// A generator that draws what Python's `random.Random(seed)` draws.
 #[derive(Clone, Debug)]
@@ -70,6 +72,23 @@ impl PythonRandom {
         for index in (1..list.len()).rev() {
             let limit = u32::try_from(index + 1).expect("a list of fewer than 2^32");
             list.swap(index, self.below(limit) as usize);
+        }
+    }
+
+    /// The places of two that are drawn out of so many, as `sample` draws them: from short lists by
+    /// closing the gap that the first leaves with the last, from long ones by drawing again.
+    pub fn two_of(&mut self, count: u32) -> (u32, u32) {
+        assert!(count > 1, "two are drawn from at least two");
+        let first = self.below(count);
+        if count <= SHORT_LIST {
+            let second = self.below(count - 1);
+            return (first, if second == first { count - 1 } else { second });
+        }
+        loop {
+            let second = self.below(count);
+            if second != first {
+                return (first, second);
+            }
         }
     }
 
@@ -148,6 +167,15 @@ mod tests {
             orders.push(kinds.iter().collect::<String>());
         }
         assert_eq!(orders.join(" "), "vpk vpk pvk kvp pvk pkv vkp kpv");
+    }
+
+    #[test]
+    fn twos_are_those_of_python() {
+        let mut random = PythonRandom::new(0u32);
+        let short: Vec<_> = (0..4).map(|_| random.two_of(10)).collect();
+        assert_eq!(short, [(6, 9), (0, 4), (8, 7), (6, 4)]);
+        let long: Vec<_> = (0..4).map(|_| random.two_of(40)).collect();
+        assert_eq!(long, [(30, 22), (37, 13), (32, 8), (18, 8)]);
     }
 
     #[test]

@@ -49,6 +49,7 @@ const CARDS: &[BuiltIn] = cards![
     "gavel",
     "gavel-fifo",
     "gavel-isolated",
+    "gavel-gandiva",
     "allox",
     "pop",
     "asha",

@@ -5,7 +5,8 @@ use crate::predictors::PredictCard;
 use crate::quantity::{Length, one_or_more, part, period};
 use heeler_engine::Policy;
 use heeler_parts::shares::{
-    BestKindFirst, EqualShares, InParts, Kinds, Matching, Objective, Optimal, RoundTarget, Shares,
+    BestKindFirst, EqualShares, InParts, Kinds, Matching, Objective, Optimal, RandomPairs,
+    RoundTarget, Shares, Spare,
 };
 use serde::{Deserialize, Serialize};
 use toml::Value;
@@ -67,6 +68,17 @@ pub enum SharesCard {
         /// Whether two jobs may share GPUs.
         #[serde(default)]
         pairs: bool,
+        /// Who has what is left over when all are done in time.
+        #[serde(default)]
+        spare: Spare,
+    },
+    /// Equal shares, of whoever is alone or in a pair drawn at random where GPUs are short.
+    RandomPairs {
+        /// Pairs stay together while they keep this much of their speeds, on all kinds added up.
+        keep: f64,
+        /// What pairs are drawn by.
+        #[serde(default)]
+        seed: u32,
     },
     /// Each job on one kind until it is done, matched so that they are done early on average.
     Matching {
@@ -87,6 +99,7 @@ impl Made for RoundsCard {
             | SharesCard::EqualTime
             | SharesCard::BestKindFirst
             | SharesCard::AnyKindFirst
+            | SharesCard::RandomPairs { .. }
             | SharesCard::Packed { .. } => false,
         };
         looks_ahead && self.predict.knows_the_truth()
@@ -101,10 +114,11 @@ impl Made for RoundsCard {
             SharesCard::Packed { above } => {
                 Box::new(BestKindFirst::new(Kinds::Aware).packing(Some(*above)))
             }
-            SharesCard::Best { objective, kinds, pairs } => {
+            SharesCard::Best { objective, kinds, pairs, spare } => {
                 let best = Optimal::new(*objective, *kinds, self.predict.build());
-                Box::new(best.in_pairs(*pairs))
+                Box::new(best.in_pairs(*pairs).sparing(*spare))
             }
+            SharesCard::RandomPairs { keep, seed } => Box::new(RandomPairs::new(*keep, *seed)),
             SharesCard::Matching { alpha } => Box::new(Matching::new(*alpha, self.predict.build())),
         };
         let shares =

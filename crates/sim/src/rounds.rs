@@ -125,6 +125,7 @@ impl Simulation {
             };
             let over = self.has_run_long(job, seconds);
             if fails {
+                self.engine.observe(self.now, Event::Ran { job, kind, seconds: 0.0 });
                 self.round_failed(job, finish_s);
                 continue;
             }

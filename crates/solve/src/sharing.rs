@@ -1,6 +1,7 @@
 //! Sharing out time: rows share columns, each column has so many places, and nobody can be in two
 //! places at once. The linear programmes of Gavel (Narayanan et al., OSDI 2020).
 
+mod centre;
 mod deal;
 mod finish;
 mod interior;

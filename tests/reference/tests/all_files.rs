@@ -9,10 +9,8 @@ const FOLDERS: [&str; 4] =
     ["gavel/reference", "shockwave/reference", "shockwave/reference_authors", "chronus/reference"];
 
 /// What is compared with nothing, by the beginning or end of its name, and why.
-const NOT_COMPARED: [(&str, &str); 5] = [
+const NOT_COMPARED: [(&str, &str); 3] = [
     ("summary", "the table of all runs, from which their figures are read"),
-    ("_gandiva", "two jobs on one GPU, drawn at random"),
-    ("phys_las_fifo", "draws of kinds go another way from some job on, and it is not known why"),
     ("authors_tables", "printed results of traces that were never stored"),
     ("lp_scaling_", "times and optima of problems that were never stored"),
 ];

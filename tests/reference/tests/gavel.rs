@@ -20,7 +20,7 @@ fn first_come_first_served_on_the_best_kind_is_equal() {
 /// With the authors' mistake, which is a rule of that world.
 #[test]
 fn first_come_first_served_on_any_kind_is_equal() {
-    let cases = ["cs_fifo", "phys_mk_fifo", "sm_fifo"];
+    let cases = ["cs_fifo", "phys_las_fifo", "phys_mk_fifo", "sm_fifo"];
     must_equal(&cases, "gavel-fifo", &[("shares", "any-kind-first")], "gavel");
 }
 
@@ -28,6 +28,17 @@ fn first_come_first_served_on_any_kind_is_equal() {
 fn equal_shares_are_equal() {
     let cases = ["cs_isolated", "cm_isolated", "phys_las_isolated", "phys_mk_isolated"];
     must_equal(&cases, "gavel-isolated", &[], "gavel");
+}
+
+/// Random pairs, drawn by the generator and the seed of the published runs.
+#[test]
+fn random_pairs_are_equal() {
+    let Some(data) = shared() else { return };
+    for case in ["phys_las_gandiva", "cs_gandiva", "phys_mk_gandiva", "sm_gandiva"] {
+        let published = Published::of(case, &data);
+        let done = published.run_in_pairs("gavel-gandiva", &[], &data);
+        done.equals(&published);
+    }
 }
 
 /// The order in which kinds are offered, drawn anew for each round.

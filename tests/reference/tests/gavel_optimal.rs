@@ -131,9 +131,12 @@ const AGNOSTIC: (&str, &str) = ("kinds", "agnostic");
 const FINISH_TIME: (&str, &str) = ("objective", "finish-time");
 const MAKESPAN: (&str, &str) = ("objective", "makespan");
 const FIVE_PERCENT: (Within, Within) = (Within::Part(0.05), Within::Part(0.05));
-/// What is left over when all are done in time goes to short jobs first here; there it goes where a
-/// solver comes to. So jobs are done earlier on average, and all of them as early.
+/// Shares in the middle of all by which everybody is done in time serve jobs better than where the
+/// published solver ends, from its own start, when it is asked for nothing else: jobs are done
+/// earlier on average, and all of them as early.
 const EARLIER: (Within, Within) = (Within::NotMore, Within::Part(0.05));
+/// What is left over when all are done in time goes to short jobs first.
+const SHORT_FIRST: (&str, &str) = ("spare", "short-first");
 
 /// A published run done here.
 struct Pair {
@@ -175,18 +178,32 @@ impl Pair {
     }
 }
 
+/// Of two runs whose published figures are more than a twentieth apart, the same one is better here,
+/// in mean completion time and in makespan.
+fn in_their_order(runs: &[&Pair]) {
+    let figures = |run: &Pair| {
+        let (ours, theirs) = (run.hours(), run.published.hours());
+        [(ours.0, theirs.0), (ours.1, theirs.1)]
+    };
+    for one in runs {
+        for other in runs {
+            for (one_by, other_by) in figures(one).into_iter().zip(figures(other)) {
+                let (one_name, other_name) = (&one.published.case, &other.published.case);
+                let apart = one_by.1 * 1.05 < other_by.1;
+                assert!(!apart || one_by.0 < other_by.0, "{one_name} before {other_name}");
+            }
+        }
+    }
+}
+
 /// Mean completion times of the continuous trace: 3.82 h knowing the kinds, 5.20 h not.
 #[test]
 fn the_continuous_trace_is_met_within_five_percent() {
     let Some(aware) = Pair::of("phys_las_max_min_fairness_perf", &[]) else { return };
     let agnostic = Pair::of("phys_las_max_min_fairness", &[AGNOSTIC]).expect("the data is there");
     let (knowing, not) = (aware.is_near().0, agnostic.is_near().0);
-    // Equal parts of everything, where nothing else is better, serve those who do not know the
-    // kinds better than what a solver comes to there: their runs differ by a factor of 1.36.
-    assert!(not / knowing > 1.29, "{}", not / knowing);
-    let figure = "published agnostic mean JCT over that of knowing the kinds here";
-    let gain = 5.195_935_9 / knowing;
-    shows("gavel", "phys_las_max_min_fairness", figure, (gain, 1.3), Within::NotLess);
+    let figure = "mean JCT not knowing the kinds over that of knowing them";
+    shows("gavel", "phys_las_max_min_fairness", figure, (not / knowing, 1.3), Within::NotLess);
     for (run, policy) in [(&aware, "max_min_fairness_perf"), (&agnostic, "max_min_fairness")] {
         for solver in ["CLARABEL", "ECOS", "HIGHS"] {
             run.is_near_to(&[&format!("solver_las_{policy}_{solver}")]);
@@ -204,6 +221,7 @@ fn the_static_trace_is_met_within_five_percent() {
     let agnostic = agnostic.expect("the data is there");
     let ends = [early.is_near().1, fair.is_near().1, agnostic.is_near().1];
     assert!(ends.is_sorted(), "in the authors' order: {ends:?}");
+    in_their_order(&[&early, &fair, &agnostic]);
     early.is_near_to(&["solver_mk_CLARABEL", "solver_mk_ECOS", "solver_mk_HIGHS"]);
 }
 
@@ -227,10 +245,16 @@ fn generated_jobs_of_one_gpu_are_met_within_five_percent() {
     let Some(aware) = Pair::of("cs_max_min_fairness_perf", &[]) else { return };
     let agnostic = Pair::of("cs_max_min_fairness", &[AGNOSTIC]).expect("the data is there");
     let early = Pair::of("cs_min_total_duration_perf", &[MAKESPAN]).expect("the data is there");
+    in_their_order(&[&aware, &agnostic, &early]);
     let (aware, agnostic, early) = (aware.is_near(), agnostic.is_near(), early.is_earlier());
-    assert!(aware.0 < agnostic.0 && early.0 < agnostic.0, "in the authors' order");
+    assert!(aware.0 < early.0 && early.0 < agnostic.0, "in the authors' order");
     assert!(early.1 < aware.1 && aware.1 < agnostic.1, "in the authors' order");
     assert!(agnostic.0 / aware.0 > 1.3, "{}", agnostic.0 / aware.0);
+    let short = Pair::of("cs_min_total_duration_perf", &[MAKESPAN, SHORT_FIRST]);
+    let short = short.expect("the data is there");
+    let figure = "mean JCT with short jobs first (h)";
+    let means = (short.hours().0, short.published.hours().0);
+    shows("gavel", "cs_min_total_duration_perf", figure, means, Within::NotMore);
 }
 
 /// Gangs of up to eight: 11.3 h knowing the kinds, 15.5 h not.
@@ -250,6 +274,7 @@ fn generated_gangs_from_the_start_are_met() {
     let fair = Pair::of("sm_max_min_fairness_perf", &[]).expect("the data is there");
     let agnostic = Pair::of("sm_min_total_duration", &[MAKESPAN, AGNOSTIC]);
     let agnostic = agnostic.expect("the data is there");
-    let ends = [early.is_earlier().1, fair.is_near().1, agnostic.is_earlier().1];
+    let ends = [early.is_earlier().1, fair.is_near().1, agnostic.is_near().1];
     assert!(ends.is_sorted(), "in the authors' order: {ends:?}");
+    in_their_order(&[&early, &fair, &agnostic]);
 }

@@ -2,11 +2,12 @@
 //! is lost when shares are found in groups (POP). The published logs name only sums of such runs,
 //! so claims are compared, not runs.
 
-use heeler_model::{Cluster, KindId};
+use heeler_model::KindId;
+use heeler_reference::gavel::pair_table;
 use heeler_reference::{Case, Within, shared, shows};
 use heeler_sim::metrics::Summary;
-use heeler_sim::workload::{Options, Trace, read};
-use heeler_sim::world::{Mechanism, PairTable, World};
+use heeler_sim::workload::{Options, read};
+use heeler_sim::world::{Mechanism, World};
 use heeler_solve::{Beside, Division, Row, Sharing, in_groups};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,17 +16,6 @@ use std::time::Instant;
 
 const SINGLES: &str = "gavel/traces/gen_cont_single_300_lam1800_s0.csv";
 const PAIRS: (&str, &str) = ("pairs", "true");
-
-/// What was measured of two jobs on one GPU.
-fn table(data: &Path, trace: &Trace, cluster: &Cluster) -> PairTable {
-    let mut alone = BTreeMap::new();
-    for job in trace.jobs() {
-        alone.insert((job.spec.model, job.spec.demand.asked()), job.spec.rates().to_vec());
-    }
-    let alone = |model, kind: KindId, gpus| alone.get(&(model, gpus))?.get(kind.index()).copied();
-    let path = data.join("gavel/throughput_colocated.csv.gz");
-    PairTable::read(&path, &trace.models, cluster, &alone).unwrap_or_else(|e| panic!("{e}"))
-}
 
 /// The mean completion time and the makespan, in hours.
 fn run(
@@ -38,7 +28,7 @@ fn run(
     let (options, world) = (Options::default(), "gavel-perf");
     let case = Case { trace, options, cluster, recipe, knobs, world };
     let simulation = case.run_in(data, |world: &mut World, trace, cluster| {
-        world.sharing.table = Some(Arc::new(table(data, trace, cluster)));
+        world.sharing.table = Some(Arc::new(pair_table(data, trace, cluster)));
     });
     let summary = Summary::of(&simulation);
     (summary.completion_s.mean / 3600.0, summary.makespan_s / 3600.0)
@@ -79,7 +69,7 @@ fn sharing_gpus_gains_the_more_the_fewer_there_are() {
 fn problem(data: &Path, jobs: usize) -> (Sharing, Beside) {
     let mut cluster = heeler_sim::cluster::read("v100=1,p100=1,k80=1").expect("a cluster");
     let trace = read(&data.join(SINGLES), &Options::default(), &mut cluster).expect("a trace");
-    let known = table(data, &trace, &cluster).known(Mechanism::TimeSlice);
+    let known = pair_table(data, &trace, &cluster).known(Mechanism::TimeSlice);
     let picked: Vec<_> = (0..jobs).map(|at| &trace.jobs()[at % trace.jobs().len()].spec).collect();
     let row = |spec: &&heeler_model::JobSpec| {
         let equal = spec.rates().iter().sum::<f64>() / 3.0;

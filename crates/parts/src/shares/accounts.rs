@@ -45,6 +45,9 @@ struct On {
     kind: KindId,
     since: Time,
     beside: Option<JobId>,
+    /// Whether the other has spoken for it in this round, and may be gone since.
+    #[serde(default)]
+    spoken: bool,
 }
 
 /// The mechanism's memory.
@@ -104,7 +107,7 @@ impl Books {
                 on.beside = Some(id);
             }
         }
-        self.on.insert(id, On { kind, since, beside });
+        self.on.insert(id, On { kind, since, beside, spoken: false });
     }
 
     /// A job has no GPUs any more.
@@ -142,9 +145,21 @@ impl Books {
 
     /// The world says what a job has had. Of two on the same GPUs, the first speaks for both.
     pub(super) fn ran(&mut self, id: JobId, kind: KindId, seconds: f64) {
+        if seconds <= 0.0 {
+            // A round that failed: as if somebody had come or gone.
+            self.stale = true;
+            return;
+        }
+        if self.on.get_mut(&id).is_some_and(|on| std::mem::take(&mut on.spoken)) {
+            return;
+        }
         let beside = self.on.get(&id).and_then(|on| on.beside);
-        if beside.is_none_or(|other| id < other) {
-            self.book(id, beside, kind, seconds);
+        if beside.is_some_and(|other| other < id) {
+            return;
+        }
+        self.book(id, beside, kind, seconds);
+        if let Some(other) = beside.and_then(|other| self.on.get_mut(&other)) {
+            other.spoken = true;
         }
     }
 
@@ -184,7 +199,12 @@ impl Books {
             let jobs = (ids[pair.rows.0], ids[pair.rows.1]);
             let known = before.binary_search_by_key(&jobs, |pair| pair.jobs).ok();
             let known = known.map(|index| before[index].account.clone());
-            let account = known.unwrap_or_else(|| Account::new(places.len(), half_s));
+            // A new pair is owed the half round that it is said to have had.
+            let new = || Account {
+                deficit_s: vec![half_s; places.len()],
+                ..Account::new(places.len(), half_s)
+            };
+            let account = known.unwrap_or_else(new);
             self.pairs
                 .push(Paired { jobs, account: Account { share: Some(pair.parts), ..account } });
         }

@@ -4,6 +4,7 @@
 
 use super::{Due, Shares, gpus, kinds_by_name};
 use heeler_engine::{Job, View};
+use heeler_model::KindId;
 
 /// What everybody has the same of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,15 +24,7 @@ impl Shares for EqualShares {
                 EqualShares::OfGpus => gpus(job),
                 EqualShares::OfTime => 1.0,
             };
-            let mut row = vec![0.0; kinds.len()];
-            let mut sum = 0.0;
-            for kind in &kinds {
-                row[kind.index()] = places[kind.index()] / jobs.len() as f64 / gpus;
-                sum += row[kind.index()];
-            }
-            // Nobody can run more than all the time.
-            let all = f64::max(sum, 1.0);
-            row.iter().map(|share| share / all).collect()
+            equal_row(places, jobs.len(), gpus, &kinds)
         };
         jobs.iter().map(row).collect::<Vec<_>>().into()
     }
@@ -39,4 +32,17 @@ impl Shares for EqualShares {
     fn fork(&self) -> Box<dyn Shares> {
         Box::new(*self)
     }
+}
+
+/// One of so many equal parts of every kind, for somebody with so many GPUs.
+pub(super) fn equal_row(places: &[f64], parts: usize, gpus: f64, kinds: &[KindId]) -> Vec<f64> {
+    let mut row = vec![0.0; kinds.len()];
+    let mut sum = 0.0;
+    for kind in kinds {
+        row[kind.index()] = places[kind.index()] / parts as f64 / gpus;
+        sum += row[kind.index()];
+    }
+    // Nobody can run more than all the time.
+    let all = f64::max(sum, 1.0);
+    row.iter().map(|share| share / all).collect()
 }

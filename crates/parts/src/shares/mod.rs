@@ -10,15 +10,19 @@ mod isolated;
 mod leftover_kind;
 mod matching;
 mod optimal;
+mod random_pairs;
 mod round_target;
 mod seating;
+mod spare;
 
 pub use best_kind_first::BestKindFirst;
 pub use equal::EqualShares;
 pub use in_parts::InParts;
 pub use matching::Matching;
 pub use optimal::{Kinds, Objective, Optimal};
+pub use random_pairs::RandomPairs;
 pub use round_target::RoundTarget;
+pub use spare::Spare;
 
 use crate::predict::Declared;
 use heeler_engine::{Job, Predict, View};

@@ -3,6 +3,7 @@
 
 use super::beside::beside;
 use super::isolated::{Isolated, isolated_rate};
+use super::spare::{Spare, done_early, fill_up, max_min, min_max_finish};
 use super::{Due, Shares, gpus, left, rate};
 use heeler_engine::{Job, Predict, View};
 use heeler_model::{KindId, TenantId};
@@ -11,9 +12,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// By how much less than as early as possible all must be done when the rest is shared out, so that
-/// it can be done in spite of rounding.
-const EASE: f64 = 1e-6;
 /// A price that is as good as nothing, as a part of the dearest.
 const CHEAP: f64 = 1e-3;
 
@@ -63,6 +61,8 @@ pub struct Optimal {
     predict: Box<dyn Predict>,
     /// Whether two jobs may share GPUs.
     pairs: bool,
+    /// Who has what is left over when everybody has what the objective asks for.
+    spare: Spare,
     /// What finish times are compared with.
     isolated: Isolated,
 }
@@ -87,7 +87,13 @@ impl Optimal {
     /// Shares that are best by an objective, telling kinds apart or not; a predictor says how much
     /// work jobs are, where that matters.
     pub fn new(objective: Objective, kinds: Kinds, predict: Box<dyn Predict>) -> Optimal {
-        Optimal { objective, kinds, predict, pairs: false, isolated: Isolated::default() }
+        let (spare, isolated) = (Spare::default(), Isolated::default());
+        Optimal { objective, kinds, predict, pairs: false, spare, isolated }
+    }
+
+    /// Who has what is left over, by max-min, makespan and finish times.
+    pub fn sparing(self, spare: Spare) -> Optimal {
+        Optimal { spare, ..self }
     }
 
     /// Two jobs may share GPUs, where it was measured what comes of it.
@@ -107,7 +113,10 @@ impl Optimal {
         // first.
         let best = rates.iter().copied().fold(0.0, f64::max);
         let first = rates.first().copied().filter(|rate| *rate > 0.0).unwrap_or(best);
-        let one = if self.objective == Objective::FinishTime { first } else { best };
+        let one = match self.objective {
+            Objective::FinishTime | Objective::Makespan => first,
+            _ => best,
+        };
         rates.into_iter().map(|rate| if rate > 0.0 { one } else { 0.0 }).collect()
     }
 
@@ -155,12 +164,12 @@ impl Optimal {
 
     fn divide(&self, sharing: &Sharing, jobs: &[&Job], view: &View) -> Division {
         match self.objective {
-            Objective::MaxMin => sharing.max_min(),
-            Objective::Makespan => done_early(sharing),
+            Objective::MaxMin => max_min(sharing, self.spare),
+            Objective::Makespan => done_early(sharing, self.spare),
             Objective::Throughput | Objective::Steps => sharing.max_sum(),
             Objective::FinishTime => {
                 let finishes = jobs.iter().map(|job| self.finish(job, view));
-                sharing.min_max_finish(&finishes.collect::<Vec<_>>())
+                min_max_finish(sharing, &finishes.collect::<Vec<_>>(), self.spare)
             }
             Objective::Nash => sharing.max_log(),
             Objective::Cost => {
@@ -288,55 +297,4 @@ fn by_tenants(sharing: &Sharing, jobs: &[&Job], within: Within, view: &View) -> 
     let owner_of = |job: &&Job| owners.binary_search(&job.spec.tenant).expect("it has this job");
     let of_jobs: Vec<usize> = jobs.iter().map(owner_of).collect();
     sharing.water_fill(&of_jobs, &weights, within)
-}
-
-/// All are done as early as possible; and with what is left over beyond that, as much as possible
-/// of what everybody has left is done in the meantime, so that short jobs are done first.
-fn done_early(sharing: &Sharing) -> Division {
-    let first = sharing.max_min();
-    if first.level <= 0.0 {
-        return first;
-    }
-    // What each would have done of its work by the time that all are done.
-    let by_then = |row: &Row| -> Vec<f64> {
-        row.worth.iter().map(|worth| worth / first.level / (1.0 - EASE)).collect()
-    };
-    let rows = sharing.rows.iter().map(|row| Row { size: row.size, worth: by_then(row) });
-    let scaled = Sharing { places: sharing.places.clone(), rows: rows.collect() };
-    let floors: Vec<Floor> = scaled.rows.iter().map(|row| Some(row.worth.clone())).collect();
-    match scaled.max_sum_above(&floors) {
-        Some(second) => Division { level: first.level, ..second },
-        None => first,
-    }
-}
-
-/// In pairs, what is left when all are done in time is shared out: on each kind, everybody has the
-/// same part of what it lacks to all the time.
-fn fill_up(division: &mut Division, sharing: &Sharing) {
-    let Division { parts, pairs, .. } = division;
-    let mut beside = vec![0.0; parts.len()];
-    for pair in pairs.iter() {
-        let time: f64 = pair.parts.iter().sum();
-        beside[pair.rows.0] += time;
-        beside[pair.rows.1] += time;
-    }
-    for (kind, places) in sharing.places.iter().enumerate() {
-        let alone = parts.iter().zip(&sharing.rows).map(|(part, row)| part[kind] * row.size);
-        let two = pairs.iter().map(|pair| pair.parts[kind] * sharing.rows[pair.rows.0].size);
-        let used: f64 = alone.chain(two).sum();
-        let lacks =
-            |index: usize, part: &[f64]| (1.0 - beside[index] - part.iter().sum::<f64>()).max(0.0);
-        let runs = |row: &Row| row.worth[kind] > 0.0;
-        let rows = parts.iter().zip(&sharing.rows).enumerate().filter(|(_, (_, row))| runs(row));
-        let wanted: f64 = rows.map(|(index, (part, row))| lacks(index, part) * row.size).sum();
-        if wanted <= 0.0 {
-            continue;
-        }
-        let rate = ((places - used) / wanted).clamp(0.0, 1.0);
-        for (index, (part, row)) in parts.iter_mut().zip(&sharing.rows).enumerate() {
-            if runs(row) {
-                part[kind] += rate * lacks(index, part);
-            }
-        }
-    }
 }

@@ -4,6 +4,7 @@
 //! computed anew when jobs came or went, but not more often than every so often.
 
 use super::accounts::{Account, Books};
+use super::beside::together;
 use super::seating::{Chosen, seat};
 use super::{Shares, rate};
 use heeler_engine::{Note, Policy, RoundClock, View};
@@ -35,6 +36,16 @@ struct Claim {
     priority: f64,
     deficit: f64,
     share: f64,
+    /// Or only holds GPUs.
+    runs: bool,
+}
+
+impl Claim {
+    /// In order of submission, a pair with the later of the two.
+    fn came(&self) -> (JobId, bool, JobId) {
+        let Chosen { job, beside, .. } = self.who;
+        (beside.unwrap_or(job), beside.is_some(), job)
+    }
 }
 
 impl RoundTarget {
@@ -55,35 +66,65 @@ impl RoundTarget {
     /// Who should run on what, by kind in the order of the offer, then by what they are due.
     fn claims(&self, view: &View) -> Vec<Claim> {
         let mut claims = Vec::new();
+        let unshared = self.unshared(view);
         for kind in &self.books.offer {
             let start = claims.len();
-            let claim = |who: Chosen, account: &Account| {
+            let claim = |(job, beside): (JobId, Option<JobId>), account: &Account| {
                 let at = kind.index();
                 let share = account.share.as_ref()?[at];
-                let jobs = [Some(who.job), who.beside].into_iter().flatten();
+                let jobs = [Some(job), beside].into_iter().flatten();
                 let runs = jobs.clone().all(|id| rate(view.job(id), *kind, view) > 0.0);
                 let had = account.received_s[at] / self.books.handed_s[at];
                 let priority = if share == 0.0 || !runs { 0.0 } else { share / had };
-                Some(Claim { who, priority, deficit: account.deficit_s[at], share })
+                let who = Chosen { job, beside, kind: *kind };
+                Some(Claim { who, priority, deficit: account.deficit_s[at], share, runs: true })
             };
-            let alone = self.books.accounts.iter().filter_map(|(job, account)| {
-                claim(Chosen { job: *job, beside: None, kind: *kind }, account)
-            });
-            claims.extend(alone);
+            let accounts = self.books.accounts.iter();
+            claims.extend(accounts.filter_map(|(job, account)| claim((*job, None), account)));
             let pairs = self.books.pairs.iter().filter_map(|pair| {
-                let (job, beside) = (pair.jobs.0, Some(pair.jobs.1));
-                let claim = claim(Chosen { job, beside, kind: *kind }, &pair.account)?;
+                let claim = claim((pair.jobs.0, Some(pair.jobs.1)), &pair.account)?;
                 // GPUs that would be idle go to jobs alone.
-                (claim.priority > 0.0).then_some(claim)
+                (claim.priority > 0.0 || unshared.is_some()).then_some(claim)
             });
             claims.extend(pairs);
-            // Stable: full ties stay in order of submission.
+            let waiting = unshared.iter().flatten().map(|(job, beside)| {
+                let who = Chosen { job: *job, beside: *beside, kind: *kind };
+                Claim { who, priority: 0.0, deficit: 0.0, share: 0.0, runs: false }
+            });
+            claims.extend(waiting);
+            // Full ties stay in order of submission, those alone before pairs.
             claims[start..].sort_by(|a, b| {
                 let by = |x: f64, y: f64| y.total_cmp(&x);
-                by(a.priority, b.priority).then(by(a.deficit, b.deficit)).then(by(a.share, b.share))
+                let due = by(a.priority, b.priority).then(by(a.deficit, b.deficit));
+                due.then(by(a.share, b.share)).then(a.came().cmp(&b.came()))
             });
         }
         claims
+    }
+
+    /// In a world that runs the rounds itself, those whose shares are still to be computed hold
+    /// GPUs that would be idle, alone or two by two, but do not run.
+    fn unshared(&self, view: &View) -> Option<Vec<(JobId, Option<JobId>)>> {
+        if view.rules().rounds != RoundClock::World {
+            return None;
+        }
+        let accounts = &self.books.accounts;
+        let new = accounts.iter().filter(|(_, account)| account.share.is_none());
+        let new: Vec<JobId> = new.map(|(id, _)| *id).collect();
+        let mut waiting: Vec<(JobId, Option<JobId>)> = new.iter().map(|id| (*id, None)).collect();
+        if self.shares.packs() {
+            for id in &new {
+                let gpus = |id: JobId| view.job(id).spec.demand.asked();
+                let others = accounts.iter().filter(|(other, account)| {
+                    **other != *id
+                        && gpus(**other) == gpus(*id)
+                        && (account.share.is_some() || **other < *id)
+                });
+                let pair = |other: JobId| (other.min(*id), Some(other.max(*id)));
+                waiting.extend(others.map(|(other, _)| pair(*other)));
+            }
+        }
+        Some(waiting)
     }
 
     /// As many as fit, in order, and who was kept out by a limit.
@@ -96,7 +137,7 @@ impl RoundTarget {
         let mut taken: BTreeSet<JobId> = BTreeSet::new();
         let mut used: BTreeMap<TenantId, i64> = BTreeMap::new();
         let tenants = view.tenants();
-        for Claim { who, priority, .. } in self.claims(view) {
+        for Claim { who, priority, runs, .. } in self.claims(view) {
             let job = view.job(who.job);
             let left = free.get_mut(&who.kind).expect("a claim is on an offered kind");
             let gpus = job.spec.demand.asked();
@@ -104,6 +145,12 @@ impl RoundTarget {
             let fits = *left > 0 && gpus <= *left && rate(job, who.kind, view) > 0.0;
             let gone = |id: JobId| taken.contains(&id);
             if idle || !fits || gone(who.job) || who.beside.is_some_and(gone) {
+                continue;
+            }
+            let kept =
+                who.beside.map(|other| together(job, view.job(other), who.kind.index(), view));
+            let both_run = |kept: Option<(f64, f64)>| kept.is_some_and(|(a, b)| a.min(b) > 0.0);
+            if kept.is_some_and(|kept| !both_run(kept)) {
                 continue;
             }
             let before = used.clone();
@@ -129,7 +176,9 @@ impl RoundTarget {
             }
             *left -= gpus;
             taken.extend(both);
-            chosen.push(who);
+            if runs {
+                chosen.push(who);
+            }
         }
         chosen.sort_by_key(|who| (who.job, who.beside));
         (chosen, refused)

@@ -27,18 +27,30 @@ impl Sharing {
     /// small as possible; then, among all ways to do so, take the one with the smallest sum of
     /// squares. The level is that lateness. Work left and promises must be more than nothing.
     pub fn min_max_finish(&self, finishes: &[Finish]) -> Division {
-        // Rows that are alike in all of this are one class.
-        let merged = Merged::of(self, |row| {
+        let merged = self.by_finish(finishes);
+        merged.min_max_finish(&of_classes(&merged, finishes), Merged::max_min)
+    }
+
+    /// The same; but among all ways to do so, take the middle one.
+    pub fn min_max_finish_in_the_middle(&self, finishes: &[Finish]) -> Division {
+        let merged = self.by_finish(finishes);
+        merged.min_max_finish(&of_classes(&merged, finishes), |merged| {
+            merged.middle(|level| level).unwrap_or_else(|| merged.max_min())
+        })
+    }
+
+    /// Rows that are alike in all of this are one class.
+    fn by_finish(&self, finishes: &[Finish]) -> Merged {
+        Merged::of(self, |row| {
             let [elapsed, left, promised] = finishes[row].bits();
             [elapsed, left, promised, 0]
-        });
-        merged.min_max_finish(&of_classes(&merged, finishes))
+        })
     }
 
     /// The same where two may be in one place.
     pub fn min_max_finish_in_pairs(&self, finishes: &[Finish], beside: &Beside) -> Division {
         let paired = Paired::of(self, beside, |row| finishes[row].bits());
-        paired.min_max_finish(&of_classes(&paired.merged, finishes))
+        paired.min_max_finish(&of_classes(&paired.merged, finishes), Paired::max_min)
     }
 }
 
@@ -62,10 +74,9 @@ trait Levels: Sized {
     fn over(&self, divisors: &[f64]) -> Self;
     /// Worths when the least is as high as it goes, and the steps that took.
     fn raised(&self) -> (Vec<f64>, u32);
-    /// The division that does that.
-    fn division(&self) -> Division;
 
-    fn min_max_finish(&self, finishes: &[Finish]) -> Division {
+    /// The least lateness, and of all divisions with that the one that is taken.
+    fn min_max_finish(&self, finishes: &[Finish], take: impl Fn(&Self) -> Division) -> Division {
         // Without a lateness to begin with: as if nobody had waited yet.
         let first = finishes.iter().map(|finish| finish.left / finish.promised_s);
         let mut needs: Vec<f64> = first.collect();
@@ -92,7 +103,7 @@ trait Levels: Sized {
             };
             needs = finishes.iter().map(need).collect();
         }
-        let division = self.over(&needs).division();
+        let division = take(&self.over(&needs));
         let is_optimal = division.is_optimal && is_settled;
         Division { level: lateness, is_optimal, steps: steps + division.steps, ..division }
     }
@@ -107,10 +118,6 @@ impl Levels for Merged {
         let shares = self.highest_level();
         (self.worths(&shares.values), shares.steps)
     }
-
-    fn division(&self) -> Division {
-        self.max_min()
-    }
 }
 
 impl Levels for Paired<'_> {
@@ -121,10 +128,6 @@ impl Levels for Paired<'_> {
     fn raised(&self) -> (Vec<f64>, u32) {
         let found = self.highest_level();
         (self.worths(&found), found.answer.steps)
-    }
-
-    fn division(&self) -> Division {
-        self.max_min()
     }
 }
 

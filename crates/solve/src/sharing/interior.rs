@@ -53,8 +53,27 @@ impl Merged {
     /// Raise the level as far as it goes, each class its rise times that above its need; or, if
     /// nothing rises, the smallest sum of squares. The prices of classes are with the answer.
     pub(super) fn interior(&self, need: &[f64], rise: Option<&[f64]>) -> Option<Answer> {
-        let open: Vec<usize> =
-            (0..self.places.len()).filter(|column| self.places[*column] > 0.0).collect();
+        let (problem, scales) = self.problem(need, rise)?;
+        let (point, steps) = problem.solve()?;
+        let values = self.values(&point.share);
+        let prices = point.over_price.iter().zip(&scales).map(|(price, scale)| price / scale);
+        let prices = prices.collect();
+        Some(Answer { values, worth: point.level, status: Status::Optimal, steps, prices })
+    }
+
+    /// Columns with places.
+    fn open(&self) -> Vec<usize> {
+        (0..self.places.len()).filter(|column| self.places[*column] > 0.0).collect()
+    }
+
+    /// What is to be solved, over columns with places, and what the worth of each class was divided
+    /// by; none if somebody is worth nothing anywhere.
+    pub(super) fn problem(
+        &self,
+        need: &[f64],
+        rise: Option<&[f64]>,
+    ) -> Option<(Problem, Vec<f64>)> {
+        let open = self.open();
         let best = |class: usize| {
             open.iter().map(|column| self.rows[class].worth[*column]).fold(0.0, f64::max)
         };
@@ -81,21 +100,24 @@ impl Merged {
                 problem.square.push(if rise.is_some() { 0.0 } else { square });
             }
         }
-        let (point, steps) = problem.solve()?;
+        Some((problem, scales))
+    }
+
+    /// Shares in all columns, from those in columns with places.
+    pub(super) fn values(&self, share: &[f64]) -> Vec<f64> {
+        let open = self.open();
         let mut values = vec![0.0; self.rows.len() * self.places.len()];
-        for (class, shares) in point.share.chunks(open.len()).enumerate() {
+        for (class, shares) in share.chunks(open.len()).enumerate() {
             for (column, share) in open.iter().zip(shares) {
                 values[class * self.places.len() + column] = *share;
             }
         }
-        let prices = point.over_price.iter().zip(&scales).map(|(price, scale)| price / scale);
-        let prices = prices.collect();
-        Some(Answer { values, worth: point.level, status: Status::Optimal, steps, prices })
+        values
     }
 }
 
 impl Problem {
-    fn solve(&self) -> Option<(Point, u32)> {
+    pub(super) fn solve(&self) -> Option<(Point, u32)> {
         let mut point = self.start();
         for step in 1..=STEPS_MAX {
             let mean = point.complementarity();
@@ -122,7 +144,7 @@ impl Problem {
     }
 
     /// Well within all bounds, with prices to match.
-    fn start(&self) -> Point {
+    pub(super) fn start(&self) -> Point {
         let classes = self.need.len();
         let columns = self.columns;
         let taken = |column: usize| self.take.iter().skip(column).step_by(columns).sum::<f64>();
@@ -159,7 +181,7 @@ impl Problem {
     }
 
     /// What is missing from each row.
-    fn residuals(&self, at: &Point) -> Pull {
+    pub(super) fn residuals(&self, at: &Point) -> Pull {
         let mut pull = Pull::none(self.need.len(), self.columns);
         pull.level = if self.is_raised { 1.0 } else { 0.0 };
         pull.free = at.free.iter().map(|free| 1.0 - free).collect();

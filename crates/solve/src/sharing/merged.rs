@@ -70,19 +70,24 @@ impl Merged {
 
     /// The class with the least gets as much as possible; then the smallest sum of squares.
     pub(super) fn max_min(&self) -> Division {
-        // Solvers count to so many digits after the point; so the level must be near one.
-        let best_of = |row: &Row| row.worth.iter().copied().fold(0.0, f64::max);
-        let unit = self.rows.iter().map(best_of).fold(f64::INFINITY, f64::min);
-        if unit <= 0.0 || !unit.is_finite() {
+        let Some(unit) = self.unit() else {
             let parts = vec![vec![0.0; self.places.len()]; self.class_of.len()];
             return Division { level: 0.0, parts, pairs: Vec::new(), is_optimal: true, steps: 0 };
-        }
+        };
         let scaled = self.over(std::iter::repeat_n(unit, self.rows.len()));
         let best = scaled.highest_level();
         let level = best.worth;
         let floors = vec![level * (1.0 - SLACK); self.rows.len()];
         let division = scaled.least_squares(&floors, &best);
         Division { level: level * unit, ..division }
+    }
+
+    /// What to count worth in: solvers count to so many digits after the point, so the level must
+    /// be near one. None if somebody is worth nothing anywhere.
+    pub(super) fn unit(&self) -> Option<f64> {
+        let best_of = |row: &Row| row.worth.iter().copied().fold(0.0, f64::max);
+        let unit = self.rows.iter().map(best_of).fold(f64::INFINITY, f64::min);
+        (unit > 0.0 && unit.is_finite()).then_some(unit)
     }
 
     /// Shares that raise the least worth as far as it goes, whichever a solver comes to.
@@ -163,7 +168,7 @@ impl Merged {
         let usable = unique.status != Status::Impossible;
         let steps = before.steps + unique.steps;
         let optimal = before.status == Status::Optimal && unique.status == Status::Optimal;
-        let parts = self.parts(if usable { &unique.values } else { &before.values });
+        let parts = self.parts(if usable { &unique.values } else { &before.values }, GRAIN);
         let (level, pairs) = (before.worth, Vec::new());
         Division { level, parts, pairs, is_optimal: optimal, steps }
     }
@@ -203,10 +208,10 @@ impl Merged {
         worth.map(|(column, worth)| (index * columns + column, factor * worth)).collect()
     }
 
-    /// The parts of every row, each those of its class.
-    pub(super) fn parts(&self, values: &[f64]) -> Vec<Vec<f64>> {
+    /// The parts of every row, each those of its class, rounded.
+    pub(super) fn parts(&self, values: &[f64], grain: f64) -> Vec<Vec<f64>> {
         let columns = self.places.len();
-        let rounded = |part: &f64| (part / GRAIN).round() * GRAIN;
+        let rounded = |part: &f64| (part / grain).round() * grain;
         let of = |(index, row): (usize, &Row)| -> Vec<f64> {
             let own = values[index * columns..(index + 1) * columns].iter();
             // Time where it is worth nothing is no time.

@@ -38,6 +38,18 @@ impl Pull {
         all.fold(self.level.abs(), |largest, value| largest.max(value.abs()))
     }
 
+    /// Products are to stay as they are.
+    pub(super) fn as_it_is(&self, at: &Point) -> Target<'_> {
+        let nothing = |of: &[f64]| vec![0.0; of.len()];
+        Target {
+            pull: self,
+            share: nothing(&at.share),
+            idle: nothing(&at.idle),
+            over: nothing(&at.over),
+            free: nothing(&at.free),
+        }
+    }
+
     /// Products are to become so much, allowing for what a predicted step would make of them.
     pub(super) fn towards(&self, at: &Point, mean: f64, by: Option<&Direction>) -> Target<'_> {
         let change = |slack: &[f64], price: &[f64], steps: Option<(&[f64], &[f64])>| {

@@ -8,7 +8,7 @@ mod tests;
 
 use super::deal::deal_out;
 use super::merged::{Merged, SLACK};
-use super::{Division, STEPS_MAX, Sharing};
+use super::{Division, GRAIN, STEPS_MAX, Sharing};
 use crate::linear::{Answer, Linear, Status};
 
 /// What rows keep beside others.
@@ -364,7 +364,7 @@ impl<'a> Paired<'a> {
         let steps = best.answer.steps + quiet.answer.steps;
         let usable = quiet.answer.status != Status::Impossible;
         let found = if usable { &quiet } else { best };
-        let parts = self.merged.parts(&found.answer.values);
+        let parts = self.merged.parts(&found.answer.values, GRAIN);
         let pairs = deal_out(&self.merged, &found.twos);
         Division { level: best.answer.worth, parts, pairs, is_optimal, steps }
     }
