@@ -64,6 +64,7 @@ const CARDS: &[BuiltIn] = cards![
     "gandiva",
     "muri-s",
     "muri-l",
+    "synergy",
     "hived",
     "sia",
     "optimus",

@@ -204,6 +204,9 @@ impl Simulation {
         if at > until {
             return false;
         }
+        if self.world.quirks.heard_at_once {
+            self.hear_of_those_who_came(at);
+        }
         self.now = at;
         self.watch.until(at);
         self.ledger.until(at);
@@ -230,6 +233,18 @@ impl Simulation {
             self.restart_unleased();
         }
         true
+    }
+
+    /// Hand in those who came before the end of a round, each when it came.
+    fn hear_of_those_who_came(&mut self, at: Time) {
+        while self.next.as_ref().is_some_and(|job| self.world.round_over(job.submit) <= at) {
+            let job = self.next.take().expect("checked a line above");
+            self.next = self.arrivals.next_job();
+            self.now = self.now.max(job.submit);
+            self.watch.until(self.now);
+            self.ledger.until(self.now);
+            self.submit(job);
+        }
     }
 
     /// Whether nothing can happen to a job any more. Failures and rounds go on for ever, but once

@@ -43,5 +43,6 @@ mod sia;
 mod slaq;
 mod smd;
 mod spin;
+mod synergy;
 mod themis;
 mod tiresias;
