@@ -96,6 +96,9 @@ pub struct Extras {
     /// What a profile says of the CPUs and the memory it can use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub appetite: Option<Appetite>,
+    /// Whether it begins anew when it is stopped.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forgets: bool,
 }
 
 /// How fast a job is with CPUs and memory beside its GPUs, compared with its nominal pace.
@@ -233,6 +236,11 @@ impl JobSpec {
     /// The study it is a trial of.
     pub fn study(&self) -> Option<StudyId> {
         self.extras.as_ref()?.study
+    }
+
+    /// Whether it begins anew when it is stopped.
+    pub fn forgets(&self) -> bool {
+        self.extras.as_ref().is_some_and(|extras| extras.forgets)
     }
 
     /// Seconds that it takes to start again, as far as its owner knows.

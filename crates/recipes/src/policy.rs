@@ -5,7 +5,7 @@ use crate::card::Made;
 use crate::gates::GateCard;
 use crate::places::PlaceCard;
 use crate::predictors::PredictCard;
-use crate::quantity::{GpuTime, Length, Promote, one_or_more, part, period};
+use crate::quantity::{GpuTime, Length, Promote, amount, one_or_more, part, period, positive};
 use heeler_engine::{Allocate, Cadence, Fit, Order, Parts, Pipeline, Policy, Preempt, Resize};
 use heeler_parts::{allocate, order, resize};
 use order::{Served, Weigh};
@@ -73,6 +73,25 @@ pub enum OrderCard {
     Srsf {
         /// Who says how long jobs are.
         predict: PredictCard,
+    },
+    /// Smallest remaining service first, in doubt and without needless stops.
+    #[serde(rename_all = "kebab-case")]
+    Expected {
+        /// Who says how long jobs are.
+        predict: PredictCard,
+        /// The part of what a job has had that it is taken to need once more, at least.
+        #[serde(deserialize_with = "amount")]
+        doubt: f64,
+        /// How many times as much a running job must have left as the one it is stopped for.
+        #[serde(deserialize_with = "positive")]
+        hold: f64,
+        /// What stopping and starting again takes, where jobs do not say it.
+        restart: Length,
+        /// For how long a job waits at least before it comes first.
+        patience: Length,
+        /// And how many times what it is expected to need.
+        #[serde(deserialize_with = "amount")]
+        patience_times: f64,
     },
     /// Least attained service first.
     Las {
@@ -240,6 +259,16 @@ impl OrderCard {
             OrderCard::Sjf { predict } => shortest(Weigh::Whole, predict),
             OrderCard::Srtf { predict } => shortest(Weigh::Left, predict),
             OrderCard::Srsf { predict } => shortest(Weigh::LeftTimesGpus, predict),
+            OrderCard::Expected { predict, doubt, hold, restart, patience, patience_times } => {
+                Box::new(order::Expected {
+                    predict: predict.build(),
+                    doubt: *doubt,
+                    hold: *hold,
+                    restart: restart.0,
+                    patience: patience.0,
+                    patience_times: *patience_times,
+                })
+            }
             OrderCard::Las { served } => Box::new(order::Las { served: *served }),
             OrderCard::Mlfq { limits, served, promote, within } => {
                 let mlfq = order::Mlfq::new(spans(limits), *served, promote.0);
@@ -265,6 +294,7 @@ impl OrderCard {
             OrderCard::Sjf { predict }
             | OrderCard::Srtf { predict }
             | OrderCard::Srsf { predict }
+            | OrderCard::Expected { predict, .. }
             | OrderCard::Epochs { predict, .. }
             | OrderCard::Chains { predict } => Some(predict),
             // Written out, so that whoever adds an order thinks of it.

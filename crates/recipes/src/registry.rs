@@ -20,6 +20,7 @@ macro_rules! cards {
 
 /// In the order in which they are listed.
 const CARDS: &[BuiltIn] = cards![
+    "heeler",
     "fifo",
     "fifo-skip",
     "fifo-easy",

@@ -219,9 +219,7 @@ impl Simulation {
                 self.happen(happening);
             }
         }
-        while self.next.as_ref().is_some_and(|job| self.world.round_over(job.submit) <= at) {
-            let job = self.next.take().expect("checked a line above");
-            self.next = self.arrivals.next_job();
+        while let Some(job) = self.next_until(at) {
             self.submit(job);
         }
         if self.wake == Some(at) {
@@ -233,18 +231,6 @@ impl Simulation {
             self.restart_unleased();
         }
         true
-    }
-
-    /// Hand in those who came before the end of a round, each when it came.
-    fn hear_of_those_who_came(&mut self, at: Time) {
-        while self.next.as_ref().is_some_and(|job| self.world.round_over(job.submit) <= at) {
-            let job = self.next.take().expect("checked a line above");
-            self.next = self.arrivals.next_job();
-            self.now = self.now.max(job.submit);
-            self.watch.until(self.now);
-            self.ledger.until(self.now);
-            self.submit(job);
-        }
     }
 
     /// Whether nothing can happen to a job any more. Failures and rounds go on for ever, but once

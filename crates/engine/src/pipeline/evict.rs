@@ -60,6 +60,9 @@ impl<'a> Walk<'a> {
             if matches!(from, From::Behind(rank) if other <= rank) {
                 break;
             }
+            if matches!(from, From::Behind(_)) && self.would_come_first(other.job, job) {
+                continue;
+            }
             // Whoever this plan has dealt with gives nothing more, unless it can shrink.
             if from != From::Large && self.planned.contains_key(&other.job) {
                 continue;
@@ -99,6 +102,20 @@ impl<'a> Walk<'a> {
             }
         }
         false
+    }
+
+    /// Whether a running job's tenant would go before another's, were it stopped: then nobody is
+    /// served by that.
+    fn would_come_first(&self, running: JobId, job: &Job) -> bool {
+        let order = &self.pipe.parts.order;
+        if !order.by_tenant() {
+            return false;
+        }
+        let running = self.view.state().job(running);
+        let tenant = running.spec.tenant;
+        let tenant = self.view.tenants().guarantor(tenant).unwrap_or(tenant);
+        let extra = self.extra(tenant) - running.milli() as i64;
+        order.tenant_rank(running, extra, self.view) < self.tenant_rank(job)
     }
 
     /// Whether a job fits if everybody useful gives way. If it does, they have.
@@ -262,8 +279,7 @@ impl<'a> Walk<'a> {
         }
         let old = self.placement_of(job)?;
         let new = match from {
-            From::Behind(_) => None,
-            From::OverQuota => None,
+            From::Behind(_) | From::OverQuota => None,
             From::Large if !self.draft.are_up(&old) => return None,
             From::Large => {
                 let resize = self.pipe.parts.resize.as_ref()?;

@@ -83,6 +83,8 @@ impl Pipeline {
         view.rules().ties == Ties::Submitted
             && self.leases.is_empty()
             && !view.tenants().have_limits()
+            // Whom a tenant's quota protects changes with what its other jobs do elsewhere.
+            && !(self.parts.order.by_tenant() && view.tenants().have_quotas())
             && !self.queue.any_rises()
     }
 

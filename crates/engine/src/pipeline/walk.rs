@@ -332,7 +332,7 @@ impl<'a> Walk<'a> {
             || self.pipe.parts.resize.is_some()
     }
 
-    fn tenant_rank(&self, job: &Job) -> i64 {
+    pub(super) fn tenant_rank(&self, job: &Job) -> i64 {
         let order = &self.pipe.parts.order;
         if !order.by_tenant() {
             return 0;

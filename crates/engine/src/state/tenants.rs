@@ -46,6 +46,11 @@ impl Tenants {
         self.limited
     }
 
+    /// Whether any tenant has a quota.
+    pub fn have_quotas(&self) -> bool {
+        self.specs.iter().any(|tenant| tenant.quota.is_some())
+    }
+
     /// What it uses now.
     pub fn usage(&self, tenant: TenantId) -> TenantUse {
         self.uses[tenant.index()]

@@ -18,6 +18,7 @@ mod serve;
 mod setup;
 mod shares;
 mod sia;
+mod trace;
 mod waiting;
 
 use anyhow::{Result, bail};
@@ -37,6 +38,9 @@ pub(crate) struct BenchArgs {
     /// Only these recipes, where a measure goes through several.
     #[arg(long = "recipe", value_name = "RECIPE")]
     recipes: Vec<String>,
+    /// The trace for `trace`, in any format that `heeler trace formats` lists.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Another workload for `live`, as Kueue's performance tests describe theirs.
     #[arg(long, value_name = "FILE")]
     generator: Option<PathBuf>,
@@ -66,6 +70,8 @@ enum Measure {
     Placements,
     /// Every recipe with more jobs than the cluster can serve.
     Overload,
+    /// Every recipe on a whole trace (`--trace FILE`), against the simulators of their authors.
+    Trace,
     /// Requests to served models, against one heap for all events.
     Serve,
     /// One configuration for each of a thousand jobs, against its linear relaxation.
@@ -93,6 +99,7 @@ impl Measure {
             Measure::Memory => memory::measure(scope),
             Measure::Placements => placements::measure(scope),
             Measure::Overload => overload::measure(scope),
+            Measure::Trace => trace::measure(scope),
             Measure::Serve => serve::measure(scope),
             Measure::Choose => choose::measure(scope),
             Measure::Shares => shares::measure(scope),
@@ -113,6 +120,8 @@ struct Scope {
     recipes: Vec<String>,
     /// A file with another workload for the live control plane.
     generator: Option<PathBuf>,
+    /// A file with a trace.
+    trace: Option<PathBuf>,
 }
 
 impl Scope {
@@ -139,7 +148,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
         setup::recipe(name)?;
     }
     let (quick, recipes) = (args.quick, args.recipes.clone());
-    let scope = Scope { quick, recipes, generator: args.generator.clone() };
+    let (generator, trace) = (args.generator.clone(), args.trace.clone());
+    let scope = Scope { quick, recipes, generator, trace };
     let mut figures = Vec::new();
     for measure in Measure::value_variants() {
         if args.names.is_empty() || args.names.contains(measure) {

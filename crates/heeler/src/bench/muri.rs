@@ -18,7 +18,7 @@ const TARGET_MS: f64 = 20.0;
 
 /// Milliseconds of an iteration and of its stages (input, GPU, network), as measured by Muri's
 /// authors of eight models on one GPU.
-const MODELS: [(f64, [f64; 3]); 8] = [
+pub(super) const MODELS: [(f64, [f64; 3]); 8] = [
     (107.0, [117.0, 68.0, 0.0]),
     (109.0, [114.0, 80.0, 0.0]),
     (779.0, [711.0, 110.0, 0.0]),

@@ -86,6 +86,18 @@ pub(super) fn recipes(scope: &Scope) -> Result<Vec<Card>> {
     Ok(cards)
 }
 
+/// The recipes that need nothing but a trace, among them those with a loop of their own.
+pub(super) fn of_traces(scope: &Scope) -> Result<Vec<Card>> {
+    let mut cards = recipes(scope)?;
+    for built_in in heeler_recipes::all().iter().filter(|card| scope.has(card.name)) {
+        let card = recipe(built_in.name)?;
+        if card.groups.is_some() || card.profiled.is_some() || card.shapes.is_some() {
+            cards.push(card);
+        }
+    }
+    Ok(cards)
+}
+
 /// The world without costs and failures.
 pub(super) fn plain() -> World {
     WorldCard::find("plain").expect("the plain world is built in").world()

@@ -1,7 +1,7 @@
 //! What the engine is told of a submission.
 
 use crate::live::Live;
-use heeler_api::{Class, Fed, Submission};
+use heeler_api::{Class, Fed, Pause, Submission};
 use heeler_model::{
     Appetite, Deadline, Demand, JobSpec, KindSet, Milli, ModelId, Portion, Reach, Regimes, Sizes,
     Span, Step, TenantId,
@@ -49,6 +49,11 @@ impl Live {
             let measured = others.iter().map(|fed| (portion(fed), fed.pace)).collect();
             let appetite = Appetite { enough: portion(first), best: first.pace, measured };
             spec.extras_mut().appetite = Some(appetite);
+        }
+        // What is saved elsewhere goes on from there.
+        let saved = self.inventory.emulated || self.inventory.checkpoints;
+        if submission.pause == Pause::Requeue || (submission.pause == Pause::Auto && !saved) {
+            spec.extras_mut().forgets = true;
         }
         spec
     }

@@ -2,6 +2,7 @@
 
 mod chains;
 mod epochs;
+mod expected;
 mod fifo;
 mod gain;
 mod gittins;
@@ -14,6 +15,7 @@ mod tenant_share;
 
 pub use chains::Chains;
 pub use epochs::Epochs;
+pub use expected::Expected;
 pub use fifo::{Fifo, Priority};
 pub use gain::Gain;
 pub use gittins::{Gittins, GittinsIndex};

@@ -24,6 +24,7 @@ mod gavel;
 mod genie;
 mod gittins;
 mod graphene;
+mod heeler;
 mod hived;
 mod las;
 mod lucid;

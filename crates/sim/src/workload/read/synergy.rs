@@ -189,7 +189,8 @@ mod tests {
         );
         let appetite = first.spec.appetite().expect("a profile");
         assert_eq!(appetite.enough, Portion { cpu_milli: 12_000, memory_mb: 125_000 });
-        let pace = |cpus: u32, memory_mb| appetite.pace(Portion { cpu_milli: cpus * 1000, memory_mb });
+        let pace =
+            |cpus: u32, memory_mb| appetite.pace(Portion { cpu_milli: cpus * 1000, memory_mb });
         assert_eq!([pace(3, 187_500), pace(11, 187_500), pace(12, 125_000)], [0.1, 0.1, 2.94]);
         assert_eq!([pace(3, 250_000), pace(11, 250_000)], [1.0, 1.25]);
         let node = &cluster.nodes[0];
