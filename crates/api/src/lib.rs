@@ -18,7 +18,8 @@ pub use answer::{
 pub use problem::{Code, Problem};
 pub use select::{Selection, Selector};
 pub use submission::{
-    Array, Class, Condition, Dependency, Early, Gpus, Pause, Ranks, Regimes, Submission, Submitted,
+    Array, Class, Condition, Dependency, Early, Fed, Gpus, Pause, Ranks, Regimes, Submission,
+    Submitted,
 };
 pub use view::{
     AttemptView, JobEvent, JobState, JobView, NodeView, RecipeChange, RecipeView, RunReport,

@@ -73,6 +73,10 @@ pub struct Submission {
     /// in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regimes: Option<Regimes>,
+    /// How fast it is with CPUs and memory beside each GPU, for recipes that decide on those; first
+    /// the least with which it is fastest.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub appetite: Vec<Fed>,
     /// A key under which repeated hand-ins of one job are one job, for clients that retry.
     pub once: Option<String>,
 }
@@ -93,6 +97,18 @@ pub struct Gpus {
     pub share: Option<u32>,
     /// Memory on each GPU, MB.
     pub memory_mb: u32,
+}
+
+/// How fast a job is with so much beside each GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Fed {
+    /// CPU cores in thousandths.
+    pub cpu_milli: u32,
+    /// Host memory, MB.
+    pub memory_mb: u32,
+    /// How many times as fast as it is expected to be.
+    pub pace: f64,
 }
 
 /// The epochs of a job that changes its batch on the way.

@@ -1,11 +1,12 @@
 //! What changes about an engine while jobs run: the recipe that decides, and the cluster it decides
 //! about. No job is touched by either, but that jobs which share a GPU are parted if the new recipe
-//! knows nothing of sharing; the next decision is the new recipe's own.
+//! knows nothing of sharing, and that jobs start anew which had other CPUs or memory than they asked
+//! for; the next decision is the new recipe's own.
 
 use crate::engine::Engine;
 use crate::state::{Job, Phase};
 use crate::traits::{Note, Policy};
-use heeler_model::{Action, Cluster, Generation, JobId, Reason};
+use heeler_model::{Action, Assignment, Cluster, Generation, JobId, Reason};
 
 impl Engine {
     /// Let another policy decide from now on. It is told of everybody as if they had just come, in
@@ -13,9 +14,7 @@ impl Engine {
     pub fn adopt(&mut self, policy: Box<dyn Policy>) {
         self.policy = policy;
         self.state.reservations.clear();
-        if !self.policy.packs() {
-            self.part();
-        }
+        self.part();
         let jobs: Vec<(JobId, Phase, bool)> =
             self.state.jobs.iter().map(|job| (job.id, job.phase, job.is_placed())).collect();
         for (id, phase, placed) in jobs {
@@ -32,11 +31,16 @@ impl Engine {
         self.tell(&Note::Changed);
     }
 
-    /// Take jobs that have less of their GPUs than they asked for off them.
+    /// Take jobs off their GPUs that have something the new recipe may know nothing of: less of
+    /// them than they asked for, or other CPUs and memory beside them.
     fn part(&mut self) {
-        let squeezed =
-            |job: &&Job| job.assignment.as_ref().is_some_and(|on| on.share < job.spec.demand.share);
-        let jobs = self.state.jobs.iter().filter(squeezed);
+        let packs = self.policy.packs();
+        let odd = |job: &&Job| {
+            let on = job.assignment.as_ref();
+            let squeezed = |on: &Assignment| !packs && on.share < job.spec.demand.share;
+            on.is_some_and(|on| squeezed(on) || on.portion.is_some())
+        };
+        let jobs = self.state.jobs.iter().filter(odd);
         let jobs: Vec<(JobId, Generation, bool)> =
             jobs.map(|job| (job.id, job.generation, job.is_running())).collect();
         for (job, generation, running) in jobs {

@@ -116,7 +116,9 @@ fn as_asked(
     }
     let size = demand.sizes.admits(to.gpus()) && to.placement.nodes() > 0;
     let packed = packs && to.share.0 > 0 && to.share < demand.share;
-    if !size || !within_reach || !(packed || to.share == demand.share) {
+    // What is given beside GPUs may be more than was asked for, never less.
+    let fed = to.portion.is_none_or(|portion| portion.covers(demand.portion()));
+    if !size || !within_reach || !fed || !(packed || to.share == demand.share) {
         return Err(Fault::NotAsAsked(job.id));
     }
     Ok(())
@@ -162,6 +164,7 @@ impl Balance {
 
     fn add(&mut self, state: &State, job: &Job, to: &heeler_model::Assignment, sign: i64) {
         let demand = &job.spec.demand;
+        let beside = to.portion.unwrap_or(demand.portion());
         for slice in to.placement.slices() {
             for slot in slice.slots.iter() {
                 let gpu = self.gpus.entry((slice.node, slot)).or_default();
@@ -170,8 +173,8 @@ impl Balance {
             }
             let times = sign * i64::from(slice.slots.count().max(1));
             let node = self.nodes.entry(slice.node).or_default();
-            node.amount += times * i64::from(demand.cpu_milli);
-            node.memory += times * i64::from(demand.memory_mb);
+            node.amount += times * i64::from(beside.cpu_milli);
+            node.memory += times * i64::from(beside.memory_mb);
         }
         for tenant in state.tenants().lineage(job.spec.tenant) {
             *self.tenants.entry(tenant).or_default() += sign * to.milli() as i64;
@@ -212,7 +215,7 @@ impl Balance {
 mod tests {
     use super::*;
     use crate::rules::Rules;
-    use heeler_model::{Assignment, Cluster, Demand, JobSpec, Milli, Placement, Slots};
+    use heeler_model::{Assignment, Cluster, Demand, JobSpec, Milli, Placement, Portion, Slots};
     use std::sync::Arc;
 
     /// Two jobs that asked for the one whole GPU, each with half of it.
@@ -225,7 +228,7 @@ mod tests {
             let demand = Demand { gpu_memory_mb, ..Demand::gpus(1) };
             assert!(state.admit(job, JobSpec::new(demand)));
             let placement = Placement::on(NodeId(0), Slots::one(0));
-            plan.start(job, Assignment { placement, share: Milli(500) });
+            plan.start(job, Assignment::new(placement, Milli(500)));
         }
         (state, plan)
     }
@@ -237,5 +240,31 @@ mod tests {
         assert_eq!(check(&state, &plan, false), Err(Fault::NotAsAsked(JobId(0))));
         let (state, plan) = halves(8_001);
         assert_eq!(check(&state, &plan, true), Err(Fault::NodeOverfull(NodeId(0))));
+    }
+
+    #[test]
+    fn what_is_beside_gpus_is_counted_as_given_and_never_less_than_asked() {
+        let mut cluster = Cluster::uniform(1, 2);
+        (cluster.nodes[0].cpu_milli, cluster.nodes[0].memory_mb) = (8_000, 1_000);
+        let mut state = State::new(Arc::new(cluster), Rules::default(), 1);
+        let given = |cpus: [u32; 2]| {
+            let mut plan = Plan::none();
+            for (job, cpu_milli) in [0, 1].into_iter().zip(cpus) {
+                let placement = Placement::on(NodeId(0), Slots::one(job));
+                let portion = Some(Portion { cpu_milli, memory_mb: 500 });
+                let on = Assignment { portion, ..Assignment::whole(placement) };
+                plan.start(JobId(job), on);
+            }
+            plan
+        };
+        for job in [JobId(0), JobId(1)] {
+            let demand = Demand { cpu_milli: 2_000, ..Demand::gpus(1) };
+            assert!(state.admit(job, JobSpec::new(demand)));
+        }
+        assert_eq!(check(&state, &given([6_000, 2_000]), false), Ok(()));
+        let overfull = Err(Fault::NodeOverfull(NodeId(0)));
+        assert_eq!(check(&state, &given([6_000, 2_001]), false), overfull);
+        let starved = Err(Fault::NotAsAsked(JobId(1)));
+        assert_eq!(check(&state, &given([2_000, 1_999]), false), starved);
     }
 }

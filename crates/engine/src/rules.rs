@@ -81,6 +81,24 @@ pub enum Starts {
     Together,
 }
 
+/// Where jobs go that run from one round to the next, where a recipe places all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Seats {
+    /// Where they are, if there is room.
+    #[default]
+    Kept,
+    /// Where they would go if nobody had been there, as programs have it in which moving is free.
+    Anew,
+}
+
+impl Seats {
+    /// Whether jobs stay where they are.
+    pub fn are_kept(&self) -> bool {
+        *self == Seats::Kept
+    }
+}
+
 /// How long a job is taken to run that has never run, where an order goes by what is left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -116,6 +134,9 @@ pub struct Rules {
     pub starts: Starts,
     /// How long a job is taken to run that has never run.
     pub untried: Untried,
+    /// Where jobs go that run from one round to the next.
+    #[serde(skip_serializing_if = "Seats::are_kept")]
+    pub seats: Seats,
 }
 
 impl Default for Rules {
@@ -130,6 +151,7 @@ impl Default for Rules {
             leftover_kind_seed: None,
             starts: Starts::default(),
             untried: Untried::default(),
+            seats: Seats::default(),
         }
     }
 }

@@ -68,7 +68,7 @@ impl Engine {
         for mut job in jobs {
             job.demand = state.class_of(&job.spec.demand);
             if let Some(assignment) = &job.assignment {
-                let grip = Grip { share: assignment.share, ..Grip::from(&job.spec.demand) };
+                let grip = Grip::of(&job.spec.demand, assignment);
                 state.fleet.get_mut().claim_all(&assignment.placement, grip);
             }
             state.remember(job);

@@ -358,6 +358,6 @@ impl Want {
 
     /// The want met by a placement.
     pub fn met_by(&self, placement: Placement) -> Assignment {
-        Assignment { placement, share: self.demand.share }
+        Assignment::new(placement, self.demand.share)
     }
 }

@@ -144,7 +144,8 @@ impl Live {
                 Ranks::PerGpu => heeler_backend::Ranks::PerGpu,
             },
             assignment: attempt.assignment.clone(),
-            cpu_milli: submission.cpu_milli,
+            // CPUs can be taken back; memory that a job uses cannot, so that stays as it was asked.
+            cpu_milli: attempt.assignment.portion.map_or(submission.cpu_milli, |p| p.cpu_milli),
             memory_mb: submission.memory_mb,
             gpu_memory_mb: submission.gpus.memory_mb,
             output: submission.output.clone(),

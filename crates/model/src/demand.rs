@@ -1,5 +1,6 @@
 //! What a job asks for: a set of admissible sizes, and what each of its GPUs must offer.
 
+use crate::placement::Portion;
 use crate::quantity::{KindSet, Milli};
 use serde::{Deserialize, Serialize};
 
@@ -124,6 +125,11 @@ impl Demand {
     /// The number of GPUs asked for.
     pub const fn asked(&self) -> u32 {
         self.sizes.asked
+    }
+
+    /// What it asks for beside each GPU.
+    pub const fn portion(&self) -> Portion {
+        Portion { cpu_milli: self.cpu_milli, memory_mb: self.memory_mb }
     }
 }
 

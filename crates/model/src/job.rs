@@ -2,6 +2,7 @@
 
 use crate::demand::Demand;
 use crate::ids::{JobId, ModelId, ServiceId, StudyId, TenantId};
+use crate::placement::Portion;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -92,9 +93,37 @@ pub struct Extras {
     /// What a profile says of the stages of its iterations.
     #[serde(default)]
     pub stages: Option<Stages>,
+    /// What a profile says of the CPUs and the memory it can use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub appetite: Option<Appetite>,
     /// Whether it begins anew when it is stopped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgets: bool,
+}
+
+/// How fast a job is with CPUs and memory beside its GPUs, compared with its nominal pace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Appetite {
+    /// The least with which it is as fast as it can be.
+    pub enough: Portion,
+    /// How fast that is.
+    pub best: f64,
+    /// How fast it is with so much, as measured.
+    pub measured: Vec<(Portion, f64)>,
+}
+
+impl Appetite {
+    /// How fast a job is with so much: as fast as with the best of what was measured that is not
+    /// more. Nothing is known of less than was measured, so that counts as the least of it.
+    pub fn pace(&self, portion: Portion) -> f64 {
+        if portion.covers(self.enough) {
+            return self.best;
+        }
+        let covered = self.measured.iter().filter(|(with, _)| portion.covers(*with));
+        let paces = || self.measured.iter().map(|(_, pace)| *pace);
+        let found = covered.map(|(_, pace)| *pace).reduce(f64::max);
+        found.or_else(|| paces().reduce(f64::min)).unwrap_or(1.0).min(self.best)
+    }
 }
 
 /// How a job of a fixed batch goes, as a profile of its model says.
@@ -247,6 +276,11 @@ impl JobSpec {
     /// What a profile says of the stages of its iterations.
     pub fn stages(&self) -> Option<&Stages> {
         self.extras.as_ref().and_then(|extras| extras.stages.as_ref())
+    }
+
+    /// What a profile says of the CPUs and the memory it can use.
+    pub fn appetite(&self) -> Option<&Appetite> {
+        self.extras.as_ref().and_then(|extras| extras.appetite.as_ref())
     }
 
     /// The same job with the truth attached, for the oracle. Only a simulator knows it.

@@ -21,9 +21,11 @@ pub use cluster::{Cluster, Kind, Node, Price, Tenant};
 pub use demand::{Demand, Reach, Sizes, Step};
 pub use event::{Event, Exit};
 pub use ids::{Generation, JobId, KindId, ModelId, NodeId, RackId, ServiceId, StudyId, TenantId};
-pub use job::{Batch, Course, Deadline, Extras, JobSpec, Regimes, Replica, Stages, Truth};
+pub use job::{
+    Appetite, Batch, Course, Deadline, Extras, JobSpec, Regimes, Replica, Stages, Truth,
+};
 pub use pairs::Pairs;
-pub use placement::{Assignment, GPUS_PER_NODE_MAX, Placement, Slice, Slots};
+pub use placement::{Assignment, GPUS_PER_NODE_MAX, Placement, Portion, Slice, Slots};
 pub use plan::{Action, Plan, Promise, Reservation, Run, Scope, Stop, Transition, Wait};
 pub use quantity::{KindSet, Milli};
 pub use reason::{Reason, Tier};

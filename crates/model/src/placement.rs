@@ -173,6 +173,42 @@ impl fmt::Display for Placement {
     }
 }
 
+/// CPUs and memory beside each GPU of a job.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Portion {
+    /// Thousandths of a CPU core.
+    pub cpu_milli: u32,
+    /// Host memory, MB.
+    pub memory_mb: u32,
+}
+
+impl Portion {
+    /// Whether there is at least as much of both as in another.
+    pub const fn covers(self, other: Portion) -> bool {
+        self.cpu_milli >= other.cpu_milli && self.memory_mb >= other.memory_mb
+    }
+
+    /// No less of either than in another.
+    #[must_use]
+    pub fn at_least(self, other: Portion) -> Portion {
+        Portion {
+            cpu_milli: self.cpu_milli.max(other.cpu_milli),
+            memory_mb: self.memory_mb.max(other.memory_mb),
+        }
+    }
+
+    /// No more of either than in another.
+    #[must_use]
+    pub fn at_most(self, other: Portion) -> Portion {
+        Portion {
+            cpu_milli: self.cpu_milli.min(other.cpu_milli),
+            memory_mb: self.memory_mb.min(other.memory_mb),
+        }
+    }
+}
+
 /// What a job is given: GPUs, and how much of each.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Assignment {
@@ -180,12 +216,20 @@ pub struct Assignment {
     pub placement: Placement,
     /// How much of each of them.
     pub share: Milli,
+    /// CPUs and memory beside each of them, where a recipe gives other than what was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub portion: Option<Portion>,
 }
 
 impl Assignment {
+    /// A share of each GPU, with the CPUs and the memory that were asked for.
+    pub const fn new(placement: Placement, share: Milli) -> Assignment {
+        Assignment { placement, share, portion: None }
+    }
+
     /// Whole GPUs.
     pub const fn whole(placement: Placement) -> Assignment {
-        Assignment { placement, share: Milli::WHOLE }
+        Assignment::new(placement, Milli::WHOLE)
     }
 
     /// How many GPUs.
@@ -198,9 +242,11 @@ impl Assignment {
         u64::from(self.gpus()) * u64::from(self.share.0)
     }
 
-    /// Whether the other runs at the same pace: equal GPUs per node and equal share.
+    /// Whether the other runs at the same pace: equal GPUs per node, equal share, and as much
+    /// beside it.
     pub fn same_shape(&self, other: &Assignment) -> bool {
-        self.share == other.share && self.placement.shape() == other.placement.shape()
+        let beside = self.share == other.share && self.portion == other.portion;
+        beside && self.placement.shape() == other.placement.shape()
     }
 }
 

@@ -12,6 +12,7 @@ pub mod order;
 pub mod packing;
 pub mod place;
 pub mod plans;
+pub mod portions;
 pub mod power;
 pub mod predict;
 pub mod profiled;

@@ -7,6 +7,7 @@ use crate::grants::GrantsCard;
 use crate::groups::GroupsCard;
 use crate::leases::LeasesCard;
 use crate::policy::PolicyCard;
+use crate::portions::PortionsCard;
 use crate::profiled::ProfiledCard;
 use crate::rounds::RoundsCard;
 use crate::serve::ServeCard;
@@ -30,9 +31,9 @@ pub(crate) trait Made {
 }
 
 /// The tables of which a card has one.
-const TABLES: [&str; 10] = [
+const TABLES: [&str; 11] = [
     "policy", "rounds", "leases", "slices", "cells", "shapes", "grants", "windows", "profiled",
-    "groups",
+    "groups", "portions",
 ];
 
 /// A recipe on a page.
@@ -77,6 +78,9 @@ pub struct Card {
     /// What it is made of, if it puts jobs into groups that share their GPUs.
     #[serde(default)]
     pub groups: Option<GroupsCard>,
+    /// What it is made of, if it decides what jobs get beside their GPUs.
+    #[serde(default)]
+    pub portions: Option<PortionsCard>,
     /// How it serves models.
     #[serde(default)]
     pub serve: ServeCard,
@@ -152,6 +156,7 @@ impl Card {
             self.windows.as_ref().map(|table| table as &dyn Made),
             self.profiled.as_ref().map(|table| table as &dyn Made),
             self.groups.as_ref().map(|table| table as &dyn Made),
+            self.portions.as_ref().map(|table| table as &dyn Made),
         ];
         let mut given = tables.into_iter().flatten();
         given.next().filter(|_| given.next().is_none())

@@ -10,6 +10,7 @@ mod leases;
 mod places;
 mod plans;
 mod policy;
+mod portions;
 mod predictors;
 mod profiled;
 mod quantity;
@@ -32,6 +33,7 @@ pub use plans::{
     AheadCard, CloudPriceCard, GadgetCard, GenieCard, SmdCard, SpinCard, UrgentCard, UtilityCard,
 };
 pub use policy::{OrderCard, PolicyCard};
+pub use portions::PortionsCard;
 pub use predictors::PredictCard;
 pub use profiled::{ProfiledCard, SharingCard};
 pub use registry::{BuiltIn, all, find};

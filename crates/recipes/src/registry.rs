@@ -66,6 +66,7 @@ const CARDS: &[BuiltIn] = cards![
     "gandiva",
     "muri-s",
     "muri-l",
+    "synergy",
     "hived",
     "sia",
     "optimus",

@@ -5,8 +5,9 @@
 
 use heeler_engine::{Engine, Phase, State};
 use heeler_model::{
-    Cluster, Deadline, Demand, Event, JobId, JobSpec, KindId, KindSet, Milli, ModelId, NodeId,
-    RackId, Reach, Reason, Scope, Sizes, Stages, Step, StudyId, Tenant, Time, Truth,
+    Appetite, Cluster, Deadline, Demand, Event, JobId, JobSpec, KindId, KindSet, Milli, ModelId,
+    NodeId, Portion, RackId, Reach, Reason, Scope, Sizes, Stages, Step, StudyId, Tenant, Time,
+    Truth,
 };
 use heeler_recipes::{Card, all};
 use heeler_sim::Simulation;
@@ -163,6 +164,11 @@ fn job(made: &Made, index: usize) -> TraceJob {
         let stage_s = [3, 7, 9].map(stage).to_vec();
         spec.extras_mut().stages = Some(Stages { iteration_s: 1.0, stage_s });
     }
+    if !made.length_s.is_multiple_of(4) {
+        let portion = |cpus: u64| Portion { cpu_milli: cpus as u32 * 1000, memory_mb: 0 };
+        let (enough, measured) = (portion(made.length_s % 9), vec![(portion(3), 1.0)]);
+        spec.extras_mut().appetite = Some(Appetite { enough, best: 1.5, measured });
+    }
     let mut job = TraceJob::new(submit, spec);
     if let Some(limit) = made.trial {
         job.spec = job.spec.with_truth(Truth { work: made.length_s as f64 });
@@ -258,7 +264,9 @@ fn audit(state: &State) -> Result<(), TestCaseError> {
             prop_assert!(demand.kinds.contains(node.kind), "{}: on a kind it asked for", job.id);
             prop_assert!(slice.slots.without(node.slots()).is_empty(), "{}: on real GPUs", job.id);
             let times = u64::from(slice.slots.count().max(1));
-            *cpus.entry(slice.node).or_default() += u64::from(demand.cpu_milli) * times;
+            let beside = on.portion.unwrap_or(demand.portion());
+            prop_assert!(beside.covers(demand.portion()), "{}: no less than it asked for", job.id);
+            *cpus.entry(slice.node).or_default() += u64::from(beside.cpu_milli) * times;
             for slot in slice.slots.iter() {
                 let gpu = gpus.entry((slice.node, slot)).or_default();
                 gpu.0 += on.share.0;

@@ -93,7 +93,7 @@ impl Simulation {
         let state = self.engine.state();
         if let Some((placement, generation)) = state.clearing_of(job.id) {
             // How much of each GPU it had nobody knows any more; at most what it asked for.
-            let on = Assignment { placement: placement.clone(), share: spec.demand.share };
+            let on = Assignment::new(placement.clone(), spec.demand.share);
             self.records[job.id].generation = generation.0;
             self.holds(job.id, &on);
         }

@@ -93,7 +93,7 @@ impl Simulation {
         let kind = first.map(|slice| self.cluster.nodes[slice.node.index()].kind);
         let speed = kind.map_or(1.0, |kind| self.phase_speed(job, kind));
         let pace = self.world.pace.pace(spec, on, &self.cluster) * speed;
-        pace * self.pace_beside(job, on)
+        self.world.whole_pace(pace * self.pace_beside(job, on))
     }
 
     /// The part of its pace alone that a job has beside others on the same GPUs.

@@ -204,6 +204,9 @@ impl Simulation {
         if at > until {
             return false;
         }
+        if self.world.quirks.heard_at_once {
+            self.hear_of_those_who_came(at);
+        }
         self.now = at;
         self.watch.until(at);
         self.ledger.until(at);
@@ -216,9 +219,7 @@ impl Simulation {
                 self.happen(happening);
             }
         }
-        while self.next.as_ref().is_some_and(|job| self.world.round_over(job.submit) <= at) {
-            let job = self.next.take().expect("checked a line above");
-            self.next = self.arrivals.next_job();
+        while let Some(job) = self.next_until(at) {
             self.submit(job);
         }
         if self.wake == Some(at) {

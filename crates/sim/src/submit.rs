@@ -5,9 +5,26 @@ use crate::record::Record;
 use crate::simulation::Simulation;
 use crate::training::Trainee;
 use crate::workload::TraceJob;
-use heeler_model::{Event, Span};
+use heeler_model::{Event, Span, Time};
 
 impl Simulation {
+    /// The next job, if it joins by a time.
+    pub(crate) fn next_until(&mut self, at: Time) -> Option<TraceJob> {
+        let job = self.next.take_if(|job| self.world.round_over(job.submit) <= at)?;
+        self.next = self.arrivals.next_job();
+        Some(job)
+    }
+
+    /// Hand in those who came before the end of a round, each when it came.
+    pub(crate) fn hear_of_those_who_came(&mut self, at: Time) {
+        while let Some(job) = self.next_until(at) {
+            self.now = self.now.max(job.submit);
+            self.watch.until(self.now);
+            self.ledger.until(self.now);
+            self.submit(job);
+        }
+    }
+
     /// A job is handed in.
     pub(crate) fn submit(&mut self, job: TraceJob) {
         let mut spec = job.spec;

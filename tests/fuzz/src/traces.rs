@@ -34,6 +34,7 @@ pub(crate) fn trace(data: &[u8]) {
         startup: of(Format::Muri),
         throughputs: of(Format::Gavel),
         estimates: of(Format::Lucid),
+        profiles: of(Format::Synergy),
         run_time: (format == Some(Format::Openb)).then_some(Span::from_secs(1)),
         declared: pai.then(|| "user_dur".to_string()),
         sample: pai.then_some(Sample { count: 1, per_minute: 0, seed: 0 }),

@@ -93,6 +93,7 @@ impl Draft {
             terminal: false,
             model: wish.model,
             regimes: None,
+            appetite: Vec::new(),
             once: wish.once,
         };
         Ok(Job { submission, waits: wish.waits, notes: self.notes, tenant_at })

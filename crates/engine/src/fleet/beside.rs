@@ -18,6 +18,11 @@ impl Beside {
         self.memory_mb -= i64::from(grip.memory_mb) * times;
     }
 
+    /// Thousandths of a CPU core, and MB of memory.
+    pub fn amounts(self) -> (i64, i64) {
+        (self.cpu_milli, self.memory_mb)
+    }
+
     /// What there is beyond another amount, to be taken without any GPU.
     pub fn beyond(self, other: Beside) -> Grip {
         // Never more than there is, even where the other is below zero.

@@ -12,8 +12,8 @@ pub use nodeset::NodeSet;
 pub use search::Pick;
 
 use heeler_model::{
-    Cluster, Demand, GPUS_PER_NODE_MAX, KindId, KindSet, Milli, Node, NodeId, Placement, RackId,
-    Reach, Reason, Slice, Slots,
+    Assignment, Cluster, Demand, GPUS_PER_NODE_MAX, KindId, KindSet, Milli, Node, NodeId,
+    Placement, Portion, RackId, Reach, Reason, Slice, Slots,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -35,6 +35,12 @@ impl Grip {
     /// Takes nothing.
     pub const NOTHING: Grip =
         Grip { share: Milli(0), gpu_memory_mb: 0, cpu_milli: 0, memory_mb: 0 };
+
+    /// What a job takes that asks for one thing and is given another.
+    pub fn of(demand: &Demand, on: &Assignment) -> Grip {
+        let Portion { cpu_milli, memory_mb } = on.portion.unwrap_or(demand.portion());
+        Grip { share: on.share, cpu_milli, memory_mb, ..Grip::from(demand) }
+    }
 }
 
 impl From<&Demand> for Grip {

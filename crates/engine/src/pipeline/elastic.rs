@@ -40,7 +40,7 @@ impl<'a> Walk<'a> {
                 if let Some(door) = &mut self.door {
                     door.entered(job, more as u64);
                 }
-                let assignment = Assignment { placement, share: on.share };
+                let assignment = Assignment { placement, ..on.clone() };
                 match planned {
                     Some(index) => self.plan.run[index].assignment = assignment,
                     None => self.plan.run.push(Run { job: id, assignment, lease: None }),

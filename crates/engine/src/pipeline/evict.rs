@@ -347,7 +347,7 @@ impl<'a> Walk<'a> {
                 }
                 Some(placement) => {
                     let share = Walk::grip(relief.job).share;
-                    let assignment = Assignment { placement, share };
+                    let assignment = Assignment::new(placement, share);
                     let job = relief.job.id;
                     match self.plan.run.iter_mut().find(|run| run.job == job) {
                         Some(run) => run.assignment = assignment,
@@ -362,7 +362,7 @@ impl<'a> Walk<'a> {
 
     /// What a job takes beside GPU slots.
     pub(super) fn grip(job: &Job) -> Grip {
-        let share = job.assignment.as_ref().map_or(job.spec.demand.share, |a| a.share);
-        Grip { share, ..Grip::from(&job.spec.demand) }
+        let demand = &job.spec.demand;
+        job.assignment.as_ref().map_or_else(|| Grip::from(demand), |on| Grip::of(demand, on))
     }
 }

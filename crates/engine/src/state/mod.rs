@@ -251,8 +251,7 @@ impl State {
         lease: Option<Time>,
         transition: Transition,
     ) {
-        let grip = Grip::from(&self.job(id).spec.demand);
-        let grip = Grip { share: assignment.share, ..grip };
+        let grip = Grip::of(&self.job(id).spec.demand, &assignment);
         self.fleet.get_mut().claim_all(&assignment.placement, grip);
         self.touch(id, &assignment.placement, true);
         let job = self.jobs.get_mut(id).expect("the job is not done");
@@ -299,7 +298,7 @@ impl State {
     pub(crate) fn unclaim(&mut self, id: JobId) -> Assignment {
         let job = self.jobs.get_mut(id).expect("the job is not done");
         let assignment = job.assignment.take().expect("a placed job has an assignment");
-        let grip = Grip { share: assignment.share, ..Grip::from(&job.spec.demand) };
+        let grip = Grip::of(&job.spec.demand, &assignment);
         self.tenants.gave(job.spec.tenant, assignment.milli());
         self.fleet.get_mut().release_all(&assignment.placement, grip);
         self.touch(id, &assignment.placement, false);

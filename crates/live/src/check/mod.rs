@@ -30,6 +30,8 @@ pub(crate) const SECONDS_MAX: u64 = 315_360_000;
 pub(crate) const PRIORITY_MAX: i32 = 1_000_000;
 /// Regimes that a job may go through.
 pub(crate) const REGIMES_MAX: usize = 64;
+/// More times as fast nothing makes a job.
+pub(crate) const PACE_MAX: f64 = 1e6;
 
 fn invalid(field: &str, message: impl Into<String>) -> Problem {
     Problem::new(Code::Invalid, message).at(field)

@@ -1,7 +1,7 @@
 //! Whether a submission makes sense here, and the same with defaults filled in.
 
 use super::{
-    PRIORITY_MAX, REGIMES_MAX, SECONDS_MAX, invalid, is_name, signal_number, with_nearest,
+    PACE_MAX, PRIORITY_MAX, REGIMES_MAX, SECONDS_MAX, invalid, is_name, signal_number, with_nearest,
 };
 use crate::job::weight;
 use crate::live::Live;
@@ -155,6 +155,7 @@ impl Live {
             }
         }
         check_regimes(submission)?;
+        check_appetite(submission)?;
         if submission.retries > 1_000 {
             return Err(invalid("retries", "at most 1000 retries"));
         }
@@ -214,6 +215,19 @@ fn check_regimes(submission: &Submission) -> Result<(), Problem> {
     if !regimes.epoch_s.iter().all(sound) {
         let message = "an epoch takes more than nothing, and less than ten years";
         return Err(invalid("regimes.epoch-s", message));
+    }
+    Ok(())
+}
+
+fn check_appetite(submission: &Submission) -> Result<(), Problem> {
+    if submission.appetite.len() > REGIMES_MAX {
+        let message = format!("what CPUs do for a job is said of at most {REGIMES_MAX} amounts");
+        return Err(invalid("appetite", message));
+    }
+    let sound = |pace: f64| pace > 0.0 && pace <= PACE_MAX;
+    if !submission.appetite.iter().all(|fed| sound(fed.pace)) {
+        let message = format!("a job is more than 0 and at most {PACE_MAX} times as fast");
+        return Err(invalid("appetite.pace", message));
     }
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! What the engine is told of a submission.
 
 use crate::live::Live;
-use heeler_api::{Class, Pause, Submission};
+use heeler_api::{Class, Fed, Pause, Submission};
 use heeler_model::{
-    Deadline, Demand, JobSpec, KindSet, Milli, ModelId, Reach, Regimes, Sizes, Span, Step, TenantId,
+    Appetite, Deadline, Demand, JobSpec, KindSet, Milli, ModelId, Portion, Reach, Regimes, Sizes,
+    Span, Step, TenantId,
 };
 
 impl Live {
@@ -39,6 +40,15 @@ impl Live {
         if let Some(regimes) = &submission.regimes {
             let (epochs, epoch_s) = (regimes.epochs, regimes.epoch_s.clone());
             spec.extras_mut().regimes = Some(Regimes { epochs, epoch_s });
+        }
+        if let Some((first, others)) = submission.appetite.split_first() {
+            let portion = |fed: &Fed| {
+                let Fed { cpu_milli, memory_mb, .. } = *fed;
+                Portion { cpu_milli, memory_mb }
+            };
+            let measured = others.iter().map(|fed| (portion(fed), fed.pace)).collect();
+            let appetite = Appetite { enough: portion(first), best: first.pace, measured };
+            spec.extras_mut().appetite = Some(appetite);
         }
         // What is saved elsewhere goes on from there.
         let saved = self.inventory.emulated || self.inventory.checkpoints;

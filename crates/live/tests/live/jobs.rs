@@ -1,12 +1,12 @@
 //! What becomes of jobs, one rule at a time.
 
-use crate::world::{EPOCH, Plane, admin, gpus, person};
+use crate::world::{EPOCH, Plane, admin, gpus, inventory, person};
 use heeler_api::{
-    Array, Class, Code, Condition, Dependency, Early, JobState, Pause, Regimes, Role, Submission,
-    TenantChange,
+    Array, Class, Code, Condition, Dependency, Early, Fed, JobState, Pause, Regimes, Role,
+    Submission, TenantChange,
 };
 use heeler_backend::{Ending, Expected, Order, Resume, Said, Sign, Way};
-use heeler_live::{Act, Ask, Done, Input};
+use heeler_live::{Act, Ask, Done, Input, Live};
 use heeler_model::{JobId, NodeId, Time};
 
 #[test]
@@ -455,6 +455,24 @@ fn regimes_reach_whoever_plans_by_them() {
         let seen = "\"epochs\":{\"regime\":1,\"seen\":[3.0]}";
         assert!(saved(&plane).contains(seen), "{}", saved(&plane));
     }
+}
+
+#[test]
+fn cpus_go_to_whoever_can_use_them_and_are_told_to_the_world() {
+    let mut there = inventory(1, 2);
+    there.cluster.nodes[0].cpu_milli = 6_000;
+    let live = Live::open(EPOCH, there, "synergy", 7).expect("a recipe");
+    let mut plane = Plane { live, ..Plane::new(1, 2, "synergy") };
+    let fed = |cpu_milli, pace| Fed { cpu_milli, memory_mb: 0, pace };
+    let frugal = Submission { appetite: vec![fed(1_000, 1.0)], ..gpus(1) };
+    let hungry = Submission { appetite: vec![fed(5_000, 2.0), fed(3_000, 1.0)], ..gpus(1) };
+    let jobs = [plane.submit(&admin(), frugal), plane.submit(&admin(), hungry)];
+    plane.started(jobs[0]);
+    // The second waits for the next round.
+    plane.pass(300.0);
+    plane.tick();
+    let told = jobs.map(|job| plane.world.runs[&job].launch.cpu_milli);
+    assert_eq!(told, [1_000, 5_000]);
 }
 
 #[test]

@@ -174,6 +174,7 @@ fn numbers_that_make_no_sense_are_refused_by_field() {
                 job.early = Some(heeler_api::Early { signal: "NOPE".into(), before_s: 1 });
             }),
         ),
+        ("appetite.pace", with(|job| job.appetite = vec![heeler_api::Fed::default()])),
         ("once", with(|job| job.once = Some(String::new()))),
         ("model", with(|job| job.model = Some("a/b".into()))),
         (

@@ -96,7 +96,7 @@ impl<'a> Desk<'a> {
 
     fn take(&mut self, job: &Job, placement: Placement) {
         self.draft.claim(&placement, Grip::from(&job.spec.demand));
-        let assignment = Assignment { placement, share: job.spec.demand.share };
+        let assignment = Assignment::new(placement, job.spec.demand.share);
         for tenant in self.view.tenants().lineage(job.spec.tenant) {
             *self.used.entry(tenant).or_default() += assignment.milli() as i64;
         }

@@ -150,7 +150,7 @@ impl Policy for Grants {
         for job in &floor.asking {
             if let Some(placement) = laid.runs.get(&job.id) {
                 let share = job.spec.demand.share;
-                let assignment = Assignment { placement: placement.clone(), share };
+                let assignment = Assignment::new(placement.clone(), share);
                 plan.run.push(Run { job: job.id, assignment, lease: floor.until });
                 continue;
             }

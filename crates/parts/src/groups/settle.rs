@@ -129,7 +129,7 @@ impl<'a> Desk<'a> {
             }
             self.draft.claim(placement, grip);
         }
-        let assignment = Assignment { placement: placement.clone(), share };
+        let assignment = Assignment::new(placement.clone(), share);
         let runs = group.members.iter().map(|id| (*id, assignment.clone()));
         self.settled.runs.extend(runs);
         true

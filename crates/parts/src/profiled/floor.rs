@@ -159,7 +159,7 @@ impl<'a> Floor<'a> {
     /// A newcomer joins a job.
     pub(super) fn join(&mut self, job: &Job, alone: &Alone) -> Assignment {
         self.draft.release(&alone.placement, OTHER_HALF);
-        let on = Assignment { placement: alone.placement.clone(), share: HALF };
+        let on = Assignment::new(alone.placement.clone(), HALF);
         self.take(job, &on);
         on
     }

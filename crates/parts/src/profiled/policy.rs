@@ -170,7 +170,7 @@ impl Profiled {
             };
             match tried {
                 Ok(placement) => {
-                    let on = Assignment { placement, share: job.spec.demand.share };
+                    let on = Assignment::new(placement, job.spec.demand.share);
                     floor.take(job, &on);
                     plan.start(job.id, on);
                 }
@@ -205,7 +205,7 @@ impl Profiled {
         // Two who share are on one node.
         let share = if placement.nodes() == 1 { share } else { job.spec.demand.share };
         floor.within_limits(job, share)?;
-        let on = Assignment { placement, share };
+        let on = Assignment::new(placement, share);
         floor.take(job, &on);
         if share == HALF && job.spec.demand.share.is_whole() {
             floor.keep_half(&on.placement);
@@ -251,7 +251,7 @@ impl Profiled {
             let placed = floor.within_limits(job, share).and_then(|()| floor.place(job, share));
             if let Ok(placement) = placed {
                 plan.wait.retain(|wait| wait.job != id);
-                plan.start(id, Assignment { placement, share });
+                plan.start(id, Assignment::new(placement, share));
             }
         }
     }

@@ -89,7 +89,7 @@ fn sit(one: &Chosen, on: &Placement, plan: &mut Plan, draft: &mut Draft, view: &
     let share = one.share(view);
     for job in one.jobs() {
         draft.claim(on, grip(view.job(job), share));
-        let assignment = Assignment { placement: on.clone(), share };
+        let assignment = Assignment::new(on.clone(), share);
         plan.run.push(Run { job, assignment, lease: None });
     }
 }

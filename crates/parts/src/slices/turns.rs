@@ -189,7 +189,7 @@ impl<'a> Walk<'a> {
             self.draft.claim(&placement, grip);
         }
         for id in crew {
-            let assignment = Assignment { placement: placement.clone(), share };
+            let assignment = Assignment::new(placement.clone(), share);
             for tenant in self.view.tenants().lineage(self.view.job(*id).spec.tenant) {
                 *self.used.entry(tenant).or_default() += assignment.milli() as i64;
             }

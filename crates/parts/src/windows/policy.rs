@@ -287,7 +287,7 @@ impl Policy for Windows {
             match TOGETHER.place(&want, &draft, view) {
                 Ok(placement) => {
                     draft.claim(&placement, Grip::from(&want.demand));
-                    let assignment = Assignment { placement, share: want.demand.share };
+                    let assignment = Assignment::new(placement, want.demand.share);
                     plan.run.push(Run { job: id, assignment, lease: None });
                 }
                 Err(reason) => plan.wait.push(Wait { job: id, reason }),

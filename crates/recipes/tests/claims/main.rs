@@ -44,5 +44,6 @@ mod sia;
 mod slaq;
 mod smd;
 mod spin;
+mod synergy;
 mod themis;
 mod tiresias;

@@ -2,8 +2,8 @@
 //! who ran where and when.
 
 use heeler_model::{
-    Assignment, Cluster, Deadline, Demand, JobId, JobSpec, KindId, ModelId, Sizes, Span, Stages,
-    StudyId, Time, Truth,
+    Appetite, Assignment, Cluster, Deadline, Demand, JobId, JobSpec, KindId, ModelId, Portion,
+    Sizes, Span, Stages, StudyId, Time, Truth,
 };
 use heeler_recipes::{Card, find};
 use heeler_sim::cluster;
@@ -111,6 +111,16 @@ impl Row {
         self
     }
 
+    /// It is so many times as fast with so many CPUs beside each GPU, as measured; the last is the
+    /// least with which it is fastest.
+    pub(crate) fn appetite(mut self, measured: &[(u32, f64)]) -> Row {
+        let portion = |cpus: u32| Portion { cpu_milli: cpus * 1000, memory_mb: 0 };
+        let points: Vec<_> = measured.iter().map(|(cpus, pace)| (portion(*cpus), *pace)).collect();
+        let (enough, best) = *points.last().expect("something was measured");
+        self.job.spec.extras_mut().appetite = Some(Appetite { enough, best, measured: points });
+        self
+    }
+
     /// Its iterations of a second have stages of so many seconds.
     pub(crate) fn stages(mut self, stage_s: &[f64]) -> Row {
         let stages = Stages { iteration_s: 1.0, stage_s: stage_s.to_vec() };
@@ -186,6 +196,12 @@ impl Scene {
     pub(crate) fn quota(mut self, tenant: &str, gpus: u32) -> Scene {
         let id = self.cluster.tenant_named(tenant);
         self.cluster.tenants[id.index()].quota = Some(gpus);
+        self
+    }
+
+    /// The same with so many CPUs on each node.
+    pub(crate) fn cpus(mut self, each: u64) -> Scene {
+        self.cluster.nodes.iter_mut().for_each(|node| node.cpu_milli = each * 1000);
         self
     }
 

@@ -162,7 +162,7 @@ mod tests {
     use heeler_model::{Milli, NodeId, Placement, Slots};
 
     fn on(node: u32, slots: u64, share: u32) -> Assignment {
-        Assignment { placement: Placement::on(NodeId(node), Slots(slots)), share: Milli(share) }
+        Assignment::new(Placement::on(NodeId(node), Slots(slots)), Milli(share))
     }
 
     #[test]

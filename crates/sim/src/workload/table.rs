@@ -96,6 +96,13 @@ impl Table {
         Table::new(Lines::open(path)?, delimiter)
     }
 
+    /// Open a table without a header line, whose columns are called so.
+    pub(super) fn open_bare(path: &Path, columns: &[&str]) -> Result<Table, TraceError> {
+        let columns = columns.iter().map(ToString::to_string).collect();
+        let header = Header::new(path, columns);
+        Ok(Table { header, lines: Lines::open(path)?, delimiter: ',' })
+    }
+
     fn new(mut lines: Lines, delimiter: char) -> Result<Table, TraceError> {
         let Some(number) = lines.next_row()? else {
             return Err(

@@ -72,6 +72,8 @@ const BUILT_IN: &[(&str, &str)] = worlds![
     "lucid-preemptive",
     "chronus",
     "blox",
+    "synergy",
+    "synergy-static",
     "gandiva",
     "sia",
     "pollux",

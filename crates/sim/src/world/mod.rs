@@ -37,6 +37,12 @@ pub struct Quirks {
     pub together_part: f64,
     /// Time passes in rounds of so many seconds: jobs join, and are found done, when one is over.
     pub rounds_s: Option<f64>,
+    /// When the first of those rounds begins.
+    pub rounds_from_s: f64,
+    /// Jobs are heard of when they come, though nothing is decided on them before a round is over.
+    pub heard_at_once: bool,
+    /// Jobs get whole units of work done in such a round; what is left of it is lost.
+    pub whole_units: bool,
     /// Work is handed out in whole units for a round of so many seconds, a round ends when the last
     /// of it is done, and jobs join at its end.
     pub whole_units_per_round_s: Option<f64>,
@@ -107,6 +113,19 @@ impl World {
     pub fn round_over(&self, at: Time) -> Time {
         let Some(round_s) = self.quirks.rounds_s else { return at };
         let round = Span::from_secs_f64(round_s).micros().max(1);
-        Time::from_micros(at.micros().div_ceil(round).saturating_mul(round))
+        let from = Time::from_secs_f64(self.quirks.rounds_from_s);
+        let rounds = at.since(from).micros().div_ceil(round);
+        Time::from_micros(rounds.saturating_mul(round).saturating_add(from.micros()))
+    }
+
+    /// The pace at which whole units are done in each round, if that is how time passes.
+    pub fn whole_pace(&self, pace: f64) -> f64 {
+        let Some(round_s) = self.quirks.rounds_s.filter(|_| self.quirks.whole_units) else {
+            return pace;
+        };
+        let round_us = round_s * 1e6;
+        // A pace may be a hair below what gives a whole number.
+        let whole = (pace * round_us + 1e-6).floor();
+        if whole > 0.0 { whole / round_us } else { pace }
     }
 }

@@ -1,6 +1,7 @@
 //! How fast a job runs on what it is given, in layers: a measured rate if there is one, a curve
 //! fitted to measurements of the same model if there are some, otherwise the nominal pace scaled by
-//! kind, size and spread.
+//! kind, size and spread. CPUs and memory that differ from what was asked for make it faster or
+//! slower, where a profile says so.
 
 use super::PaceTable;
 use heeler_model::{Assignment, Cluster, JobSpec, Milli};
@@ -33,6 +34,12 @@ impl Default for PaceModel {
 impl PaceModel {
     /// Units of work per microsecond.
     pub fn pace(&self, spec: &JobSpec, on: &Assignment, cluster: &Cluster) -> f64 {
+        let fed = spec.appetite().zip(on.portion).map(|(appetite, with)| appetite.pace(with));
+        self.as_asked(spec, on, cluster) * fed.unwrap_or(1.0)
+    }
+
+    /// The same with the CPUs and the memory that it asked for.
+    fn as_asked(&self, spec: &JobSpec, on: &Assignment, cluster: &Cluster) -> f64 {
         let Some(first) = on.placement.slices().first() else { return spec.nominal_pace };
         let kind = cluster.nodes[first.node.index()].kind;
         let gpus = on.gpus();

@@ -40,6 +40,8 @@ pub enum Format {
     Acme,
     /// Blox' workloads.
     Blox,
+    /// Synergy's traces.
+    Synergy,
     /// The Standard Workload Format.
     Swf,
     /// What Slurm's `sacct -P` prints.
@@ -131,6 +133,12 @@ const KNOWN: &[Known] = &[
         "workloads as Blox draws them; seconds",
         &["job_id", "submit", "duration", "gpus"],
     ),
+    (
+        Format::Synergy,
+        "synergy",
+        "Synergy's traces; iterations, without a header, with profiles of CPUs and memory",
+        &[],
+    ),
     (Format::Swf, "swf", "the Standard Workload Format of parallel computers", &[]),
     (Format::Slurm, "slurm", "what Slurm's `sacct -P` prints", &[]),
 ];
@@ -198,8 +206,22 @@ impl Format {
         let has = |known: &&Known| {
             !known.3.is_empty() && known.3.iter().all(|name| columns.contains(name))
         };
-        KNOWN.iter().find(has).map(|known| known.0)
+        let named = KNOWN.iter().find(has).map(|known| known.0);
+        named.or_else(|| is_synergys(&columns).then_some(Format::Synergy))
     }
+}
+
+/// Whether a line is a job of Synergy: `0,alexnet,0.0,3349,1`.
+fn is_synergys(fields: &[&str]) -> bool {
+    let [id, model, arrival, iterations, gpus] = fields else { return false };
+    let whole = |text: &str| text.parse::<u64>().is_ok();
+    let number = |text: &str| text.parse::<f64>().is_ok();
+    whole(id)
+        && !model.is_empty()
+        && !number(model)
+        && number(arrival)
+        && whole(iterations)
+        && whole(gpus)
 }
 
 impl fmt::Display for Format {
@@ -252,6 +274,7 @@ mod tests {
             ),
             ("\"num_gpu\",\"submit_time\",\"iterations\",\"iteration_time\"", Some(Format::Muri)),
             ("job_id,submit,duration,gpus", Some(Format::Blox)),
+            ("0,alexnet,0.0,3349,1", Some(Format::Synergy)),
             ("a,b,c", None),
         ] {
             assert_eq!(Format::of_line(line), format, "{line}");

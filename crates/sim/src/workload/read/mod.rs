@@ -21,6 +21,7 @@ mod reading;
 mod shockwave;
 mod slurm;
 mod swf;
+mod synergy;
 mod tiresias;
 mod trials;
 
@@ -66,6 +67,7 @@ pub fn read(path: &Path, options: &Options, cluster: &mut Cluster) -> Result<Tra
         Format::Hydra => hydra::read(&mut reading, table()?)?,
         Format::Acme => acme::read(&mut reading, table()?)?,
         Format::Blox => blox::read(&mut reading, table()?)?,
+        Format::Synergy => synergy::read(&mut reading)?,
         Format::Swf => swf::read(&mut reading)?,
         Format::Slurm => slurm::read(&mut reading, Table::open(path, '|')?)?,
     }

@@ -8,7 +8,9 @@ use super::super::table::Table;
 use super::reading::{Reading, stepped_job, timed_job};
 use super::{phases, trials};
 use crate::suggest;
-use heeler_model::{Batch, Deadline, Demand, Milli, Reach, Sizes, Span, Stages, Step, Time};
+use heeler_model::{
+    Appetite, Batch, Deadline, Demand, Milli, Portion, Reach, Sizes, Span, Stages, Step, Time,
+};
 
 /// All fields, in the order they are written.
 pub(in super::super) const COLUMNS: &[&str] = &[
@@ -51,6 +53,7 @@ pub(in super::super) const COLUMNS: &[&str] = &[
     "busy",
     "iteration_s",
     "resource_s",
+    "appetite",
 ];
 
 pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceError> {
@@ -131,9 +134,38 @@ pub(super) fn enter(reading: &mut Reading<'_>, row: &Row<'_>) -> Result<(), Trac
         let iteration_s = row.positive("iteration_s")?;
         job.spec.extras_mut().stages = Some(Stages { iteration_s, stage_s });
     }
+    if row.get("appetite").is_some() {
+        job.spec.extras_mut().appetite = Some(appetite(row)?);
+    }
     let names = row.list("after").map(ToString::to_string).collect();
     reading.push_after(job, row.line(), names);
     Ok(())
+}
+
+/// `cpus:memory_mb:pace`, joined by `|`; the first is what is enough.
+fn appetite(row: &Row<'_>) -> Result<Appetite, TraceError> {
+    let point = |text: &str| {
+        let number = |part: Option<&str>| {
+            let number = part?.trim().parse::<f64>().ok()?;
+            (0.0..4e6).contains(&number).then_some(number)
+        };
+        let mut parts = text.split(':');
+        let found = [number(parts.next()), number(parts.next()), number(parts.next())];
+        let [Some(cpus), Some(memory_mb), Some(pace)] = found else { return None };
+        let (cpu_milli, memory_mb) = ((cpus * 1000.0).round() as u32, memory_mb.round() as u32);
+        let sound = pace > 0.0 && parts.next().is_none();
+        sound.then_some((Portion { cpu_milli, memory_mb }, pace))
+    };
+    let read = |text| {
+        let wrong = || format!("expected `cpus:memory_mb:pace` joined by `|`, found `{text}`");
+        point(text).ok_or_else(|| row.wrong("appetite", wrong()))
+    };
+    let mut points = row.list("appetite").map(read).collect::<Result<Vec<_>, _>>()?;
+    if points.is_empty() {
+        return Err(row.wrong("appetite", "is an empty list"));
+    }
+    let (enough, best) = points.remove(0);
+    Ok(Appetite { enough, best, measured: points })
 }
 
 /// The part of the time in which GPUs are busy, written as a part of so much.

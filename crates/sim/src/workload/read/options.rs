@@ -23,7 +23,7 @@ pub struct Options {
     pub startup: Option<PathBuf>,
     /// Gavel and Shockwave: a table of throughputs by kind, job type and GPUs.
     pub throughputs: Option<PathBuf>,
-    /// Pollux: the folder of profiles.
+    /// Pollux: the folder of profiles. Synergy: the file.
     pub profiles: Option<PathBuf>,
     /// Pollux: let jobs change their size and batch, where a world has measured that.
     pub adaptive: bool,
@@ -62,7 +62,7 @@ impl Options {
                 self.throughputs.is_some() && format != Format::Shockwave,
                 Format::Gavel,
             ),
-            ("profiles", self.profiles.is_some(), Format::Pollux),
+            ("profiles", self.profiles.is_some() && format != Format::Synergy, Format::Pollux),
             ("adaptive", self.adaptive, Format::Pollux),
             ("elastic", self.elastic, Format::Pollux),
             ("estimates", self.estimates.is_some(), Format::Lucid),

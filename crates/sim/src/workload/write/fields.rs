@@ -3,7 +3,7 @@
 use super::WriteError;
 use crate::workload::trace::Trace;
 use crate::workload::{Change, Curve, Phases, Rising, Stage, TraceJob};
-use heeler_model::{Cluster, KindSet, Milli, Reach, Span, Step, TenantId};
+use heeler_model::{Appetite, Cluster, KindSet, Milli, Portion, Reach, Span, Step, TenantId};
 use std::collections::BTreeSet;
 
 /// The value of a field.
@@ -181,6 +181,16 @@ fn training(job: &TraceJob, cluster: &Cluster, fields: &mut Fields) {
     }
     let busy = spec.busy_milli();
     fields.extend(busy.map(|milli| ("busy", Value::Number(decimal(milli.into(), 3)))));
+    fields.extend(spec.appetite().map(|known| ("appetite", appetite(known))));
+}
+
+fn appetite(known: &Appetite) -> Value {
+    let point = |(with, pace): &(Portion, f64)| {
+        let cpus = decimal(with.cpu_milli.into(), 3);
+        Value::Text(format!("{cpus}:{}:{pace}", with.memory_mb))
+    };
+    let first = (known.enough, known.best);
+    Value::List(std::iter::once(&first).chain(&known.measured).map(point).collect())
 }
 
 fn curve(rising: &Rising) -> Value {
