@@ -1,7 +1,7 @@
 //! What changes about an engine while jobs run: the recipe that decides, and the cluster it decides
 //! about. No job is touched by either, but that jobs which share a GPU are parted if the new recipe
-//! knows nothing of sharing, and that jobs start anew which had other CPUs or memory than they asked
-//! for; the next decision is the new recipe's own.
+//! knows nothing of sharing, and that jobs start anew which had other CPUs or memory than they
+//! asked for; the next decision is the new recipe's own.
 
 use crate::engine::Engine;
 use crate::state::{Job, Phase};

@@ -154,8 +154,8 @@ pub trait Order: Send {
     }
 
     /// Whether a running job may not be stopped for one that comes before it in the order, of a
-    /// tenant that ranks behind. Whoever a tenant's rank lets in before its turn must be kept so, or
-    /// it would be stopped again at once.
+    /// tenant that ranks behind. Whoever a tenant's rank lets in before its turn must be kept so,
+    /// or it would be stopped again at once.
     fn protects(&self, _running: &Job, _view: &View) -> bool {
         false
     }

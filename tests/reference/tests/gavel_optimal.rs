@@ -178,8 +178,8 @@ impl Pair {
     }
 }
 
-/// Of two runs whose published figures are more than a twentieth apart, the same one is better here,
-/// in mean completion time and in makespan.
+/// Of two runs whose published figures are more than a twentieth apart, the same one is better
+/// here, in mean completion time and in makespan.
 fn in_their_order(runs: &[&Pair]) {
     let figures = |run: &Pair| {
         let (ours, theirs) = (run.hours(), run.published.hours());

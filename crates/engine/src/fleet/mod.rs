@@ -334,14 +334,15 @@ impl Fleet {
         kinds.iter(self.kinds.len()).map(|kind| &self.kinds[kind.index()])
     }
 
-    /// The most GPUs that a demand could have of the whole cluster, empty and in good health, and
-    /// the kinds of which it could have enough. If there are none, the reason is final. A job runs
-    /// on GPUs of one kind.
+    /// The most GPUs of one kind that a demand could have of the whole cluster, empty and in good
+    /// health, and the kinds of which it could have enough. If there are none, that is final.
     pub fn could_ever(&self, demand: &Demand) -> Result<(u32, KindSet), Reason> {
-        let Demand { gpu_memory_mb, cpu_milli, memory_mb, .. } = *demand;
+        let Demand { gpu_memory_mb, cpu_milli, memory_mb, kinds: all, .. } = *demand;
         let need = demand.sizes.min.min(demand.asked());
-        let all = demand.kinds.iter(self.kinds.len());
-        let mut there = all.filter(|kind| !self.kinds[kind.index()].sorts.is_empty()).peekable();
+        let mut there = all
+            .iter(self.kinds.len())
+            .filter(|kind| !self.kinds[kind.index()].sorts.is_empty())
+            .peekable();
         if there.peek().is_none() {
             return Err(Reason::NoSuchKind { kinds: demand.kinds });
         }

@@ -125,14 +125,7 @@ pub(super) fn enter(reading: &mut Reading<'_>, row: &Row<'_>) -> Result<(), Trac
         job.spec.extras_mut().busy_milli = Some(busy_milli(row, "busy", 1.0)?);
     }
     if row.get("resource_s").is_some() {
-        let seconds = |text: &str| {
-            let known = text.trim().parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0);
-            let wrong = || format!("expected numbers from 0 on, joined by `|`, found `{text}`");
-            known.ok_or_else(|| row.wrong("resource_s", wrong()))
-        };
-        let stage_s = row.list("resource_s").map(seconds).collect::<Result<_, _>>()?;
-        let iteration_s = row.positive("iteration_s")?;
-        job.spec.extras_mut().stages = Some(Stages { iteration_s, stage_s });
+        job.spec.extras_mut().stages = Some(stages(row)?);
     }
     if row.get("appetite").is_some() {
         job.spec.extras_mut().appetite = Some(appetite(row)?);
@@ -140,6 +133,17 @@ pub(super) fn enter(reading: &mut Reading<'_>, row: &Row<'_>) -> Result<(), Trac
     let names = row.list("after").map(ToString::to_string).collect();
     reading.push_after(job, row.line(), names);
     Ok(())
+}
+
+/// Seconds of an iteration, and of its stages.
+fn stages(row: &Row<'_>) -> Result<Stages, TraceError> {
+    let seconds = |text: &str| {
+        let known = text.trim().parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0);
+        let wrong = || format!("expected numbers from 0 on, joined by `|`, found `{text}`");
+        known.ok_or_else(|| row.wrong("resource_s", wrong()))
+    };
+    let stage_s = row.list("resource_s").map(seconds).collect::<Result<_, _>>()?;
+    Ok(Stages { iteration_s: row.positive("iteration_s")?, stage_s })
 }
 
 /// `cpus:memory_mb:pace`, joined by `|`; the first is what is enough.
