@@ -25,7 +25,8 @@ const ROOM_MIN: f64 = 1e-5;
 impl Sharing {
     /// Of all shares that are worth at least what is asked, given the highest level, to everybody,
     /// the middle ones: with the largest product of shares, of time and places that stay free, and
-    /// of worth beyond what is asked for. The level is the highest. None where there is no room inside.
+    /// of worth beyond what is asked for. The level is the highest. None where there is no room
+    /// inside.
     pub fn middle(&self, asked: impl Fn(f64) -> f64) -> Option<Division> {
         self.merged().middle(asked)
     }
