@@ -1,7 +1,7 @@
 //! Synergy's traces (Mohan et al., OSDI 2022): `job, model, arrival [s], iterations, GPUs` without
 //! a header line. How long iterations take, and what CPUs and memory do for them, stands in a file
-//! of profiles: `{ "models": { "MODEL_GPUS": { … } }, "models-4": … }`, by the CPUs beside each GPU of
-//! the servers they were measured on (three, where the name does not say).
+//! of profiles: `{ "models": { "MODEL_GPUS": { … } }, "models-4": … }`, by the CPUs beside each GPU
+//! of the servers they were measured on (three, where the name does not say).
 
 use super::super::error::TraceError;
 use super::super::table::{Table, open};
