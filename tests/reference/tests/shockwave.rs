@@ -186,9 +186,7 @@ fn same_order(all: &[(&str, f64, f64)]) {
 /// average.
 fn are_near(recipe: &str, against: &str, here: &Figures, there: &Figures, part: f64) {
     let mean = (here.mean_s, there.mean_s);
-    let is_earlier = against.contains("min_total_duration") && part < 0.1;
-    let within = if is_earlier { Within::NotMore } else { Within::Part(part) };
-    shows(recipe, against, "mean JCT (s)", mean, within);
+    shows(recipe, against, "mean JCT (s)", mean, Within::Part(part));
     let end = (here.makespan_s, there.makespan_s);
     shows(recipe, against, "makespan (s)", end, Within::Part(part));
 }

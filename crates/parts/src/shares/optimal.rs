@@ -186,11 +186,19 @@ impl Optimal {
     /// The same, two jobs on the same GPUs where that is better.
     fn divide_in_pairs(&self, sharing: &Sharing, jobs: &[&Job], view: &View) -> Division {
         let beside = beside(jobs, sharing.places.len(), view);
+        if beside.kept.iter().all(|kept| *kept <= 0.0) {
+            return self.divide(sharing, jobs, view);
+        }
         match self.objective {
             Objective::Throughput | Objective::Steps => sharing.max_sum_in_pairs(&beside),
             Objective::FinishTime => {
                 let finishes = jobs.iter().map(|job| self.finish(job, view));
                 sharing.min_max_finish_in_pairs(&finishes.collect::<Vec<_>>(), &beside)
+            }
+            Objective::Makespan => {
+                let mut division = sharing.max_min_in_pairs(&beside);
+                fill_up(&mut division, sharing);
+                division
             }
             _ => sharing.max_min_in_pairs(&beside),
         }
@@ -216,13 +224,10 @@ impl Shares for Optimal {
         }
         let numbers: Vec<usize> = (0..jobs.len()).filter(|number| able[*number]).collect();
         let sharers: Vec<&Job> = numbers.iter().map(|number| jobs[*number]).collect();
-        let mut division = match self.packs() {
+        let division = match self.packs() {
             true => self.divide_in_pairs(&sharing, &sharers, view),
             false => self.divide(&sharing, &sharers, view),
         };
-        if self.objective == Objective::Makespan && self.packs() {
-            fill_up(&mut division, &sharing);
-        }
         let mut alone = vec![nothing; jobs.len()];
         for (number, parts) in numbers.iter().zip(division.parts) {
             alone[*number] = parts;

@@ -74,7 +74,9 @@ fn the_shortest_makespan_lets_jobs_end_together() {
 /// What is left over when all are done in time may go to short jobs first.
 #[test]
 fn gavel_by_makespan_may_finish_short_jobs_first() {
-    let scene = Scene::new("v100=4,k80=4", uneven());
+    // Ten hours on one GPU, and six and a half in all for the other.
+    let lengths = [("long", 36_000), ("a", 1800), ("b", 3600), ("c", 7200), ("d", 10_800)];
+    let scene = Scene::new("1x2", lengths.map(|(name, length_s)| job(name, 0, 1, length_s)));
     let makespan = ("objective", "makespan");
     let middle = scene.run("gavel", &[makespan]);
     let short = scene.run("gavel", &[makespan, ("spare", "short-first")]);
