@@ -73,6 +73,11 @@ impl Engine {
         self.policy.calibrations()
     }
 
+    /// How many nodes the policy keeps switched off, if it does that.
+    pub fn power(&self) -> Option<crate::Power> {
+        self.policy.power()
+    }
+
     /// One event, and the decision it calls for.
     pub fn step(&mut self, at: Time, event: Event) -> Step {
         self.observe(at, event);

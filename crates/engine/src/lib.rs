@@ -32,16 +32,16 @@ pub use differ::{Change, Gain, diff};
 pub use engine::{Engine, Report, Step};
 pub use explain::{Edit, Verdict};
 pub use fleet::{Beside, Draft, Fleet, Grip, NodeSet, Pick, Savepoint};
-pub use pipeline::{Cadence, Fit, Parts, Pipeline, Preempt};
+pub use pipeline::{Cadence, Fit, Pack, Parts, Pipeline, Preempt};
 pub use python_random::PythonRandom;
 pub use rules::{Crossing, Gangs, Idle, RoundClock, Rules, Seats, Starts, Ties, Untried};
 pub use snapshot::Snapshot;
 pub use state::{
-    DemandId, Job, JobTable, Leaving, Noted, Phase, Progress, State, Tempo, TenantUse, Tenants,
-    Touched,
+    DemandId, Hidden, Job, JobTable, Leaving, Noted, Phase, Progress, State, Tempo, TenantUse,
+    Tenants, Touched,
 };
 pub use traits::{
-    Allocate, Door, Gate, Key, Line, Needs, Note, Order, Place, Policy, Predict, Resize, Want,
-    Wants,
+    Allocate, Door, Gate, Key, Line, Needs, Note, Order, Place, Policy, Power, Predict, Resize,
+    Want, Wants,
 };
 pub use view::{Detail, Service, View, stream};

@@ -79,6 +79,10 @@ pub enum Starts {
     /// Once it is known who runs and who stops, for all who start one after the other, as a program
     /// has it that counts GPUs first.
     Together,
+    /// The same, and who runs is settled by counting GPUs alone, as in Lucid's published
+    /// program for recipes that stop jobs: whoever then finds no place waits, though others were
+    /// stopped for it and nobody else gets what it was counted.
+    Counted,
 }
 
 /// Where jobs go that run from one round to the next, where a recipe places all of them.
@@ -137,6 +141,14 @@ pub struct Rules {
     /// Where jobs go that run from one round to the next.
     #[serde(skip_serializing_if = "Seats::are_kept")]
     pub seats: Seats,
+    /// How long a node takes to be there after it was switched on, seconds. Where nothing is
+    /// ever switched off it is there at once.
+    #[serde(skip_serializing_if = "is_none")]
+    pub boot_s: u32,
+}
+
+fn is_none(seconds: &u32) -> bool {
+    *seconds == 0
 }
 
 impl Default for Rules {
@@ -152,6 +164,7 @@ impl Default for Rules {
             starts: Starts::default(),
             untried: Untried::default(),
             seats: Seats::default(),
+            boot_s: 0,
         }
     }
 }

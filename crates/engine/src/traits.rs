@@ -67,6 +67,17 @@ pub enum Note {
     Decided,
 }
 
+/// Nodes that a policy keeps switched off, so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Power {
+    /// How many are off.
+    pub off: u32,
+    /// How many are being switched on.
+    pub booting: u32,
+    /// How often one was switched on.
+    pub woken: u64,
+}
+
 /// A whole scheduler. Recipes get one by composing parts in a `Pipeline`, or bring their own.
 pub trait Policy: Send {
     /// What should run where, and why the rest waits.
@@ -89,6 +100,11 @@ pub trait Policy: Send {
     /// How well its predictors have done so far.
     fn calibrations(&self) -> Vec<Calibration> {
         Vec::new()
+    }
+
+    /// Which part of the nodes it keeps switched off, if it does that at all.
+    fn power(&self) -> Option<Power> {
+        None
     }
 
     /// What it remembers, for a restart or a replay.
@@ -160,9 +176,20 @@ pub trait Order: Send {
         false
     }
 
+    /// Whether a running job that stands behind a waiting one may be stopped for it, going by where
+    /// both stand. While neither moves the answer may only become no.
+    fn is_worth_a_stop(&self, _waiting: (&Job, Key), _running: (&Job, Key)) -> bool {
+        true
+    }
+
     /// Whether jobs of different tenants must be told apart (see `tenant_rank`).
     fn by_tenant(&self) -> bool {
         false
+    }
+
+    /// Whether what `protects` says may change with what others of a tenant do.
+    fn protects_by_tenant(&self, view: &View) -> bool {
+        self.by_tenant() && view.tenants().have_quotas()
     }
 
     /// How well its predictor has done so far, if it has one.

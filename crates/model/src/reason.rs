@@ -1,7 +1,7 @@
 //! Why a job waits, stops or never runs: numbers, made by the code that decided. `render` turns
 //! them into sentences.
 
-use crate::ids::{JobId, TenantId};
+use crate::ids::{JobId, NodeId, TenantId};
 use crate::quantity::KindSet;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -239,6 +239,13 @@ pub enum Reason {
         /// The job that is being stopped.
         job: JobId,
     },
+    /// Nodes that were switched off to save energy are being switched on.
+    SwitchingOn {
+        /// The last of them that it needs.
+        node: NodeId,
+        /// When that is there.
+        until: Time,
+    },
     /// It is being saved so that another can run.
     BeingSaved,
     /// It was stopped for another job.
@@ -305,6 +312,7 @@ impl Reason {
             | Reason::DeadlineNotFeasible { .. }
             | Reason::DeadlineLost { .. }
             | Reason::Clearing { .. }
+            | Reason::SwitchingOn { .. }
             | Reason::BeingSaved
             | Reason::Displaced { .. }
             | Reason::Rearranged => Tier::Turn,
@@ -368,6 +376,7 @@ impl Reason {
             Reason::DeadlineNotFeasible { .. } => "deadline-not-feasible",
             Reason::DeadlineLost { .. } => "deadline-lost",
             Reason::Clearing { .. } => "clearing",
+            Reason::SwitchingOn { .. } => "switching-on",
             Reason::BeingSaved => "being-saved",
             Reason::Displaced { .. } => "displaced",
             Reason::Rearranged => "rearranged",

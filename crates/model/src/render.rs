@@ -1,7 +1,7 @@
 //! The one place where reasons become sentences: what holds a job back, and a hint what would
 //! help. Everything else passes the data on.
 
-use crate::ids::{JobId, TenantId};
+use crate::ids::{JobId, NodeId, TenantId};
 use crate::quantity::KindSet;
 use crate::reason::{Reason, Tier};
 use crate::time::Time;
@@ -14,6 +14,10 @@ pub trait Naming {
     fn tenant(&self, tenant: TenantId) -> String;
     /// The kinds by name.
     fn kinds(&self, kinds: KindSet) -> String;
+    /// What a person calls the node.
+    fn node(&self, node: NodeId) -> String {
+        node.to_string()
+    }
     /// What a person calls the time; how long after the beginning it is, if nobody has a calendar.
     fn time(&self, at: Time) -> String {
         at.to_string()
@@ -284,6 +288,10 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
 /// Deadlines and cells: what somebody was promised.
 fn promised(reason: &Reason, names: &dyn Naming) -> Said {
     match *reason {
+        Reason::SwitchingOn { node, until } => {
+            let (node, until) = (names.node(node), names.time(until));
+            (format!("node {node} is being switched on, and is there at {until}"), None)
+        }
         Reason::Profiled { ran } => (
             format!("it was tried out for {ran} and waits for GPUs to go on"),
             Some("what it has done is kept".into()),

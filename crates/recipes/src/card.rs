@@ -8,6 +8,7 @@ use crate::groups::GroupsCard;
 use crate::leases::LeasesCard;
 use crate::policy::PolicyCard;
 use crate::portions::PortionsCard;
+use crate::power::PowerCard;
 use crate::profiled::ProfiledCard;
 use crate::rounds::RoundsCard;
 use crate::serve::ServeCard;
@@ -81,6 +82,9 @@ pub struct Card {
     /// What it is made of, if it decides what jobs get beside their GPUs.
     #[serde(default)]
     pub portions: Option<PortionsCard>,
+    /// When it switches nodes off, around what it is made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<PowerCard>,
     /// How it serves models.
     #[serde(default)]
     pub serve: ServeCard,
@@ -164,7 +168,11 @@ impl Card {
 
     /// The policy that the card describes.
     pub fn build(&self) -> Box<dyn Policy> {
-        self.made_of().expect("a card that was read has just one").build()
+        let policy = self.made_of().expect("a card that was read has just one").build();
+        match &self.power {
+            Some(power) => power.around(policy),
+            None => policy,
+        }
     }
 
     /// Whether the recipe looks at what only a simulator knows.
@@ -176,7 +184,9 @@ impl Card {
     pub fn parts(&self) -> Vec<(String, String)> {
         let value = self.made_of().and_then(Made::words);
         let table = value.and_then(|value| value.as_table().cloned()).unwrap_or_default();
-        table.into_iter().map(|(family, part)| (family, plain(&part))).collect()
+        let power = self.power.as_ref().and_then(|power| Value::try_from(power).ok());
+        let families = table.into_iter().chain(power.map(|power| ("power".to_string(), power)));
+        families.map(|(family, part)| (family, plain(&part))).collect()
     }
 
     /// Read a card and set some of its knobs.

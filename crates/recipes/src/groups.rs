@@ -3,7 +3,7 @@
 use crate::card::Made;
 use crate::policy::CadenceCard;
 use crate::predictors::PredictCard;
-use crate::quantity::one_or_more;
+use crate::quantity::{GpuTime, one_or_more};
 use heeler_engine::Policy;
 use heeler_parts::groups::{Forming, Groups, Interleaving, Pairing, Rank, Turns};
 use serde::de::Error;
@@ -47,6 +47,11 @@ pub enum RankCard {
     },
     /// Who has had the least GPU time.
     Served,
+    /// Who has had less GPU time than each of these, the first first.
+    Queues {
+        /// The limits.
+        limits: Vec<GpuTime>,
+    },
 }
 
 /// Numbers above 0.
@@ -64,6 +69,9 @@ impl Made for GroupsCard {
         let rank = match &self.order {
             RankCard::Left { predict } => Rank::Left(predict.build()),
             RankCard::Served => Rank::Served,
+            RankCard::Queues { limits } => {
+                Rank::Queues(limits.iter().map(|limit| limit.0).collect())
+            }
         };
         let interleaving = Interleaving { turns: self.turns, slowdown: self.slowdown.clone() };
         let (most, pairing, unpack) = (self.most as usize, self.pairing, self.unpack);
@@ -74,7 +82,7 @@ impl Made for GroupsCard {
     fn knows_the_truth(&self) -> bool {
         match &self.order {
             RankCard::Left { predict } => predict.knows_the_truth(),
-            RankCard::Served => false,
+            RankCard::Served | RankCard::Queues { .. } => false,
         }
     }
 

@@ -3,6 +3,7 @@
 mod card;
 mod cells;
 mod error;
+mod expected;
 mod gates;
 mod grants;
 mod groups;
@@ -11,6 +12,7 @@ mod places;
 mod plans;
 mod policy;
 mod portions;
+mod power;
 mod predictors;
 mod profiled;
 mod quantity;
@@ -34,6 +36,7 @@ pub use plans::{
 };
 pub use policy::{OrderCard, PolicyCard};
 pub use portions::PortionsCard;
+pub use power::PowerCard;
 pub use predictors::PredictCard;
 pub use profiled::{ProfiledCard, SharingCard};
 pub use registry::{BuiltIn, all, find};

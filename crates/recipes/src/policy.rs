@@ -2,11 +2,14 @@
 //! word that does not exist is refused with the list of those that do.
 
 use crate::card::Made;
+use crate::expected::ExpectedCard;
 use crate::gates::GateCard;
 use crate::places::PlaceCard;
 use crate::predictors::PredictCard;
-use crate::quantity::{GpuTime, Length, Promote, amount, one_or_more, part, period, positive};
-use heeler_engine::{Allocate, Cadence, Fit, Order, Parts, Pipeline, Policy, Preempt, Resize};
+use crate::quantity::{GpuTime, Length, Promote, one_or_more, part, period};
+use heeler_engine::{
+    Allocate, Cadence, Fit, Order, Pack, Parts, Pipeline, Policy, Preempt, Resize,
+};
 use heeler_parts::{allocate, order, resize};
 use order::{Served, Weigh};
 use serde::{Deserialize, Serialize};
@@ -42,6 +45,10 @@ pub struct PolicyCard {
     /// For how long a job that starts may not be disturbed.
     #[serde(default)]
     pub lease: Length,
+    /// The part of their pace that jobs must keep, as was measured, to share GPUs; never, if it
+    /// says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pack: Option<f64>,
     /// When decisions are taken.
     #[serde(default)]
     pub cadence: CadenceCard,
@@ -76,23 +83,7 @@ pub enum OrderCard {
     },
     /// Smallest remaining service first, in doubt and without needless stops.
     #[serde(rename_all = "kebab-case")]
-    Expected {
-        /// Who says how long jobs are.
-        predict: PredictCard,
-        /// The part of what a job has had that it is taken to need once more, at least.
-        #[serde(deserialize_with = "amount")]
-        doubt: f64,
-        /// How many times as much a running job must have left as the one it is stopped for.
-        #[serde(deserialize_with = "positive")]
-        hold: f64,
-        /// What stopping and starting again takes, where jobs do not say it.
-        restart: Length,
-        /// For how long a job waits at least before it comes first.
-        patience: Length,
-        /// And how many times what it is expected to need.
-        #[serde(deserialize_with = "amount")]
-        patience_times: f64,
-    },
+    Expected(ExpectedCard),
     /// Least attained service first.
     Las {
         /// What counts as service.
@@ -159,6 +150,8 @@ pub enum WithinCard {
     RunningFirst,
     /// Who came into it first, whether it runs or not.
     AsEntered,
+    /// Who was submitted first, whether it runs or not.
+    AsSubmitted,
 }
 
 /// Allocations.
@@ -259,21 +252,15 @@ impl OrderCard {
             OrderCard::Sjf { predict } => shortest(Weigh::Whole, predict),
             OrderCard::Srtf { predict } => shortest(Weigh::Left, predict),
             OrderCard::Srsf { predict } => shortest(Weigh::LeftTimesGpus, predict),
-            OrderCard::Expected { predict, doubt, hold, restart, patience, patience_times } => {
-                Box::new(order::Expected {
-                    predict: predict.build(),
-                    doubt: *doubt,
-                    hold: *hold,
-                    restart: restart.0,
-                    patience: patience.0,
-                    patience_times: *patience_times,
-                    guaranteed: Default::default(),
-                })
-            }
+            OrderCard::Expected(card) => Box::new(card.build()),
             OrderCard::Las { served } => Box::new(order::Las { served: *served }),
             OrderCard::Mlfq { limits, served, promote, within } => {
                 let mlfq = order::Mlfq::new(spans(limits), *served, promote.0);
-                Box::new(mlfq.as_entered(*within == WithinCard::AsEntered))
+                Box::new(match within {
+                    WithinCard::RunningFirst => mlfq,
+                    WithinCard::AsEntered => mlfq.as_entered(true),
+                    WithinCard::AsSubmitted => mlfq.as_submitted(),
+                })
             }
             OrderCard::Epochs { predict, epochs } => {
                 Box::new(order::Epochs { predict: predict.build(), epochs: *epochs })
@@ -295,7 +282,7 @@ impl OrderCard {
             OrderCard::Sjf { predict }
             | OrderCard::Srtf { predict }
             | OrderCard::Srsf { predict }
-            | OrderCard::Expected { predict, .. }
+            | OrderCard::Expected(ExpectedCard { predict, .. })
             | OrderCard::Epochs { predict, .. }
             | OrderCard::Chains { predict } => Some(predict),
             // Written out, so that whoever adds an order thinks of it.
@@ -365,6 +352,7 @@ impl Made for PolicyCard {
                     Preempt::Reclaim { lease, from_used: (part * 1000.0).round() as u32 }
                 }
             },
+            pack: self.pack.map(|harmless| Pack { harmless }),
             cadence: self.cadence.build(),
         }))
     }

@@ -30,6 +30,7 @@ const CARDS: &[BuiltIn] = cards![
     "srtf",
     "srsf",
     "qssf",
+    "helios-ces",
     "ali-mlaas",
     "lucid",
     "las",

@@ -13,6 +13,7 @@ pub mod metrics;
 mod names;
 mod neighbours;
 mod phases;
+mod power;
 mod queue;
 mod record;
 pub mod report;

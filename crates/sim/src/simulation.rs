@@ -280,6 +280,9 @@ impl Simulation {
         }
         let state = self.engine.state();
         self.watch.counts(state.waiting(), state.running());
+        if let Some(power) = self.engine.power() {
+            self.watch.node_time.get_or_insert_default().note(&self.engine, power);
+        }
         self.ledger.note(state.tenants());
         self.watch.entitled.note(state.tenants());
         self.count_idle();

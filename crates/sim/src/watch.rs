@@ -2,6 +2,7 @@
 
 use crate::bill::Bill;
 use crate::entitled::Entitled;
+use crate::power::NodeTime;
 use crate::record::{Record, Records};
 use crate::report::Occupancy;
 use crate::timeline::{Level, Timeline};
@@ -39,6 +40,8 @@ pub struct Watch {
     bill: Bill,
     /// What tenants are entitled to.
     pub(crate) entitled: Entitled,
+    /// What became of nodes, where they may be switched off.
+    pub(crate) node_time: Option<NodeTime>,
 }
 
 impl Watch {
@@ -58,6 +61,7 @@ impl Watch {
             shared_us: 0.0,
             bill: Bill::new(cluster),
             entitled: Entitled::new(cluster),
+            node_time: None,
         }
     }
 
@@ -94,6 +98,7 @@ impl Watch {
             }
         }
         self.shared_us += self.shared as f64 * span;
+        self.node_time.iter_mut().for_each(|nodes| nodes.pass(span));
         self.timeline.add(now, &self.level);
         self.entitled.until(now, self.level.there_milli as f64);
         self.last = now;

@@ -59,7 +59,7 @@ fn by_hand(cluster: Cluster, jobs: Vec<TraceJob>) -> Simulation {
 fn page(title: &str, runs: Vec<Run>) -> String {
     let facts = vec![("Workload".to_string(), title.to_string())];
     let mut bytes = Vec::new();
-    let report = Report { title: title.to_string(), facts, runs };
+    let report = Report { title: title.to_string(), facts, runs, ..Report::default() };
     report.write(&mut bytes).expect("a vector takes everything");
     String::from_utf8(bytes).expect("pages are text")
 }

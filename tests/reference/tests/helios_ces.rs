@@ -48,7 +48,7 @@ fn node_utilisation_is_within_a_point() {
     assert!((2010.0..2020.0).contains(&slots), "a fortnight of ten minutes: {slots}");
     let percent = |sum: f64| 100.0 * sum / slots;
     let (against, close) = ("philly_node_sequence", Within::By(1.0));
-    shows("qssf", against, "CES: nodes in use, of all, %", (percent(of_all), 68.98), close);
-    shows("qssf", against, "CES: nodes in use, of those on, %", (percent(of_on), 90.41), close);
+    shows("helios-ces", against, "nodes in use, of all, %", (percent(of_all), 68.98), close);
+    shows("helios-ces", against, "nodes in use, of those on, %", (percent(of_on), 90.41), close);
     println!("{:.1} nodes off, {:.2} changes a day", off / slots, changes as f64 / 14.0);
 }

@@ -55,6 +55,9 @@ impl<'a> Shell<'a> {
     /// Run a command to its end, or to the end of its time.
     pub(super) fn run(&self, command: &str) -> Result<Outcome> {
         let in_root = command.starts_with("cargo ");
+        // What `cargo run` would build was built with the tests.
+        let built = command.strip_prefix("cargo run --release -- ");
+        let command = &built.map_or_else(|| command.to_owned(), |rest| format!("heeler {rest}"));
         let output = File::create(&self.output)?;
         let mut child = Command::new("sh")
             .args(["-c", command])

@@ -1,7 +1,7 @@
 //! Backfill: the first jobs that do not fit get a reservation, and others may pass only where they
 //! would not be in its way.
 
-use super::walk::Walk;
+use super::walk::{Seats, Walk};
 use super::{Fit, Preempt};
 use crate::fleet::{Beside, Grip};
 use crate::state::Job;
@@ -28,6 +28,15 @@ const WHOLE: Grip = Grip { share: Milli::WHOLE, gpu_memory_mb: 0, cpu_milli: 0, 
 impl<'a> Walk<'a> {
     fn estimate(&self, job: &Job) -> Span {
         self.pipe.estimate(job, self.view)
+    }
+
+    /// Those of a class who run no shorter than one who would delay somebody would do so too.
+    pub(super) fn leave_out_longer(&mut self, class: usize, job: &Job) {
+        let Some(longest) = self.longest_out_of_the_way(job) else { return };
+        let walk = &mut self.classes[class];
+        let Some(current) = walk.current else { return };
+        let short = self.pipe.queue.short_after(walk.class, current, longest);
+        walk.seats = Seats::Short(short.into_iter());
     }
 
     /// How long a job of this one's class may run at most so as to be in nobody's way, now that

@@ -62,7 +62,8 @@ impl<'a> Walk<'a> {
                 break;
             }
             let running = self.view.state().job(other.job);
-            if ranks_behind && self.pipe.parts.order.protects(running, self.view) {
+            let kept = ranks_behind && self.pipe.parts.order.protects(running, self.view);
+            if kept || !self.is_worth_a_stop(job, from, other) {
                 continue;
             }
             // Whoever this plan has dealt with gives nothing more, unless it can shrink.
@@ -104,6 +105,13 @@ impl<'a> Walk<'a> {
             }
         }
         false
+    }
+
+    /// Whether the order lets a running job be stopped for this one.
+    fn is_worth_a_stop(&self, job: &Job, from: From, other: Rank) -> bool {
+        let From::Behind(rank) = from else { return true };
+        let running = self.view.state().job(other.job);
+        self.pipe.parts.order.is_worth_a_stop((job, rank.key), (running, other.key))
     }
 
     /// Whether a job fits if everybody useful gives way. If it does, they have.
@@ -194,7 +202,8 @@ impl<'a> Walk<'a> {
                 let mut lineage = state.tenants().lineage(state.job(other.job).spec.tenant);
                 let counts = lineage.any(|t| t == tenant);
                 let fresh = gone.iter().all(|relief| relief.rank != other);
-                (counts && fresh).then(|| self.relief(other, from)).flatten()
+                let worth = self.is_worth_a_stop(job, from, other);
+                (counts && fresh && worth).then(|| self.relief(other, from)).flatten()
             });
             let Some(relief) = next else {
                 for relief in gone.iter().rev() {
@@ -275,12 +284,15 @@ impl<'a> Walk<'a> {
                 Some(keep_largest(&old, size))
             }
         };
-        Some(Relief { rank: other, job, old, new })
+        Some(Relief { rank: other, job, old, new, rest: self.left_behind(job) })
     }
 
     fn give_way(&mut self, relief: &Relief<'a>) {
         let grip = Walk::grip(relief.job);
         self.draft.release(&relief.old, grip);
+        if let Some(rest) = relief.rest {
+            self.draft.release(&relief.old, rest);
+        }
         if let Some(new) = &relief.new {
             self.draft.claim(new, grip);
         }
@@ -293,6 +305,9 @@ impl<'a> Walk<'a> {
             self.draft.release(new, grip);
         }
         self.draft.claim(&relief.old, grip);
+        if let Some(rest) = relief.rest {
+            self.draft.claim(&relief.old, rest);
+        }
         self.count(relief.job, relief.given());
     }
 
@@ -334,6 +349,7 @@ impl<'a> Walk<'a> {
                 }
             }
         }
+        self.displaced += given.len();
         for relief in given {
             self.planned.insert(relief.job.id, relief.new.clone());
             match relief.new {

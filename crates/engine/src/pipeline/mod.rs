@@ -3,12 +3,14 @@
 
 mod backfill;
 mod behind;
+mod counted;
 mod elastic;
 mod evict;
 mod expected;
 mod halted;
 mod lent;
 mod memo;
+mod pack;
 mod parts;
 mod queue;
 mod room;
@@ -16,6 +18,7 @@ mod spare;
 mod timers;
 mod walk;
 
+pub use pack::Pack;
 pub use parts::{Cadence, Fit, Parts, Preempt};
 
 use crate::calibration::Calibration;
@@ -27,7 +30,7 @@ use heeler_model::{JobId, ModelId, Plan, TenantId, Time};
 use memo::Memo;
 use queue::{ClassKey, Queue, SavedSeat, Seat, line_of};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use timers::Timers;
 use walk::Walk;
 
@@ -43,6 +46,8 @@ pub struct Pipeline {
     ends: Timers,
     /// What was tried in vain.
     memo: Memo,
+    /// Running jobs that have less of their GPUs than they asked for.
+    squeezed: BTreeSet<JobId>,
     /// All jobs in the order of the last decision, in worlds where that breaks ties.
     previous: Vec<JobId>,
     /// Whether those who wait are seated by tenant.
@@ -63,6 +68,7 @@ impl Pipeline {
             leases: Timers::default(),
             ends: Timers::default(),
             memo: Memo::default(),
+            squeezed: BTreeSet::new(),
             previous: Vec::new(),
             apart: false,
             stirred: false,
@@ -84,13 +90,13 @@ impl Pipeline {
             && self.leases.is_empty()
             && !view.tenants().have_limits()
             // Whom a tenant's quota protects changes with what its other jobs do elsewhere.
-            && !(self.parts.order.by_tenant() && view.tenants().have_quotas())
+            && !self.parts.order.protects_by_tenant(view)
             && !self.queue.any_rises()
     }
 
     fn class_key(&self, job: &Job, view: &View) -> ClassKey {
         let by_tenant = self.tells_tenants_apart(view);
-        let by_model = self.parts.allocate.by_model();
+        let by_model = self.parts.allocate.by_model() || self.may_pack(view);
         ClassKey {
             demand: job.demand,
             tenant: if by_tenant { job.spec.tenant } else { TenantId(0) },
@@ -100,14 +106,14 @@ impl Pipeline {
         }
     }
 
-    /// Put a job where it belongs now. One that is held may still be named by an order that noted
-    /// it before; it belongs nowhere.
+    /// Put a job where it belongs now. One that is held belongs nowhere, whatever an order noted.
     fn seat(&mut self, id: JobId, view: &View) {
         let Some(job) = view.jobs().get(id) else { return };
         // One that is being saved sits nowhere until that is done, whatever its order says of it.
         if !job.is_placed() && job.phase != Phase::Waiting {
             return;
         }
+        self.note_share(job);
         let line = self.parts.order.line(job, view);
         self.seat_at(job, line, view);
         let bend = self.parts.order.bends(job, view);
@@ -155,6 +161,7 @@ impl Pipeline {
 
     fn unseat(&mut self, id: JobId, view: &View) {
         self.memo.forget(id);
+        self.squeezed.remove(&id);
         self.queue.remove(view.jobs(), id);
         self.bends.set(view.jobs(), id, None);
         self.ends.set(view.jobs(), id, None);
@@ -227,7 +234,11 @@ impl Pipeline {
 
 impl Policy for Pipeline {
     fn plan(&self, view: &View) -> Plan {
-        Walk::new(self, view).plan()
+        Walk::new(self, view).decide()
+    }
+
+    fn packs(&self) -> bool {
+        self.parts.pack.is_some()
     }
 
     fn observe(&mut self, note: &Note, view: &View) {
@@ -254,6 +265,7 @@ impl Policy for Pipeline {
             Note::Began(id) => {
                 self.seat(id, view);
                 self.expect_end(id, view);
+                self.stirred |= self.may_be_joined(view);
             }
             Note::Paused(id) => {
                 self.lease_of(id, view, false);
@@ -380,6 +392,7 @@ impl Policy for Pipeline {
             leases: self.leases.clone(),
             ends: self.ends.clone(),
             memo: Memo::default(),
+            squeezed: self.squeezed.clone(),
             previous: self.previous.clone(),
             ..*self
         })

@@ -1,5 +1,6 @@
 //! What a pipeline is made of.
 
+use super::pack::Pack;
 use crate::rules::RoundClock;
 use crate::traits::{Allocate, Gate, Order, Place, Predict, Resize};
 use crate::view::View;
@@ -91,6 +92,8 @@ pub struct Parts {
     pub fit: Fit,
     /// Whose GPUs a job may take.
     pub preempt: Preempt,
+    /// When a job may share the GPUs of another.
+    pub pack: Option<Pack>,
     /// When decisions are taken.
     pub cadence: Cadence,
 }

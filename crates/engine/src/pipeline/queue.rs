@@ -54,7 +54,8 @@ fn change(slope: i64, now: Time) -> i128 {
 /// A job's rank at one moment; smaller is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank {
-    key: Key,
+    /// Where it stands.
+    pub key: Key,
     submitted: Time,
     /// Whose rank it is.
     pub job: JobId,
@@ -214,7 +215,10 @@ impl Queue {
             // A number this wide is not known to all who read JSON.
             (seat.job, seat.major_at_zero.to_string(), seat.minor, slope)
         });
-        seats.collect()
+        // By job: where each sits in memory depends on who was here before.
+        let mut seats: Vec<SavedSeat> = seats.collect();
+        seats.sort_unstable_by_key(|seat| seat.0);
+        seats
     }
 
     /// Whether a job waits here.

@@ -8,7 +8,7 @@ use crate::fleet::{Draft, Grip};
 use crate::state::Job;
 use crate::traits::{Needs, Want};
 use crate::view::View;
-use heeler_model::{KindId, NodeId, Placement, Slice};
+use heeler_model::{KindId, Milli, NodeId, Placement, Slice};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A job that gives way, and what it keeps.
@@ -17,6 +17,8 @@ pub(super) struct Relief<'a> {
     pub(super) job: &'a Job,
     pub(super) old: Placement,
     pub(super) new: Option<Placement>,
+    /// What a neighbour has left behind on its GPUs.
+    pub(super) rest: Option<Grip>,
 }
 
 /// Room that would come free if some jobs gave way, counted where it helps.
@@ -122,7 +124,8 @@ impl<'a> Room<'a> {
 
     /// GPUs of a node that come free enough.
     fn freed(&mut self, relief: &Relief<'a>, slice: Slice, draft: &Draft) -> u32 {
-        let share = Walk::grip(relief.job).share;
+        let rest = relief.rest.map_or(0, |rest| rest.share.0);
+        let share = Milli(Walk::grip(relief.job).share.0 + rest);
         if share.is_whole() {
             let kept = relief.new.as_ref().map_or(0, |new| on_node(new, slice.node));
             return slice.slots.count() - kept;

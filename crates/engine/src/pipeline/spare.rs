@@ -13,7 +13,9 @@ impl Walk<'_> {
     pub(super) fn spare_moves(&mut self) -> bool {
         let state = self.view.state();
         let moves = |run: &Run| state.job(run.job).is_placed();
-        if self.pipe.parts.resize.is_some() || !self.plan.run.iter().any(moves) {
+        // Those who share GPUs were not placed; they must not be placed again.
+        let fixed = self.pipe.parts.resize.is_some() || self.shares_change();
+        if fixed || !self.plan.run.iter().any(moves) {
             return false;
         }
         self.place_again()
@@ -22,7 +24,8 @@ impl Walk<'_> {
     /// Place all who start once more, in order, where somebody stops and the world has it so.
     pub(super) fn place_together(&mut self) {
         let together = self.view.rules().starts == Starts::Together;
-        if !together || self.plan.stop.is_empty() || self.pipe.parts.resize.is_some() {
+        let fixed = self.pipe.parts.resize.is_some() || self.shares_change();
+        if !together || self.plan.stop.is_empty() || fixed {
             return;
         }
         let (order, view) = (&self.pipe.parts.order, self.view);

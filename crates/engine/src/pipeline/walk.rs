@@ -4,6 +4,7 @@
 
 use super::backfill::Slack;
 use super::behind::Behind;
+use super::pack::Sharing;
 use super::queue::{Rank, Seat};
 use super::{Fit, Pipeline, Preempt};
 use crate::calendar::Calendar;
@@ -29,15 +30,15 @@ type Candidate = Reverse<(i64, Rank, Source)>;
 const SPARED_MAX: u32 = 3;
 
 /// The jobs of a class that are still to be looked at, in order.
-struct ClassWalk<'a> {
+pub(super) struct ClassWalk<'a> {
     /// Its number in the queue.
-    class: usize,
-    seats: Seats<'a>,
+    pub(super) class: usize,
+    pub(super) seats: Seats<'a>,
     /// Whose turn it is.
-    current: Option<Seat>,
+    pub(super) current: Option<Seat>,
 }
 
-enum Seats<'a> {
+pub(super) enum Seats<'a> {
     All(btree_set::Iter<'a, Seat>),
     Short(std::vec::IntoIter<Seat>),
 }
@@ -65,11 +66,13 @@ pub(super) struct Walk<'a> {
     pub(super) slacks: Vec<Slack>,
     /// Jobs this plan has moved, stopped or started: where they would be now.
     pub(super) planned: BTreeMap<JobId, Option<Placement>>,
+    /// How many running jobs have given way so far, wherever they are put later.
+    pub(super) displaced: usize,
     /// Running jobs that this plan has not dealt with.
     pub(super) behind: RefCell<Behind<'a>>,
     /// Jobs this plan starts, in the order it does.
     pub(super) started: Vec<Rank>,
-    classes: Vec<ClassWalk<'a>>,
+    pub(super) classes: Vec<ClassWalk<'a>>,
     heap: BinaryHeap<Candidate>,
     /// Why a class is blocked, while every job needs a verdict.
     blocked: BTreeMap<usize, Reason>,
@@ -83,6 +86,8 @@ pub(super) struct Walk<'a> {
     pub(super) busy: bool,
     /// Whether somebody could not take back what is theirs because too little was in use.
     pub(super) was_roomy: Cell<bool>,
+    /// Who shares GPUs, and who could.
+    pub(super) sharing: Sharing,
 }
 
 /// How an attempt to start a job ended.
@@ -104,6 +109,7 @@ impl<'a> Walk<'a> {
             calendar: Calendar::default(),
             slacks: Vec::new(),
             planned: BTreeMap::new(),
+            displaced: 0,
             behind: RefCell::default(),
             started: Vec::new(),
             classes: Vec::new(),
@@ -115,21 +121,23 @@ impl<'a> Walk<'a> {
             ahead: 0,
             busy: false,
             was_roomy: Cell::new(false),
+            sharing: Sharing::default(),
         }
     }
 
     pub(super) fn plan(mut self) -> Plan {
         self.halt();
+        self.look_for_lone();
         if self.pipe.queue.waiting() > 0 {
             self.walk();
         }
         // Room that was made for one may do for another, who was looked at before and may make
-        // none of its own.
-        let mut stops = 0;
-        while matches!(self.pipe.parts.preempt, Preempt::Reclaim { .. })
-            && self.plan.stop.len() > stops
-        {
-            stops = self.plan.stop.len();
+        // none of its own: jobs are not looked at in the order in which they may stop others.
+        let order = &self.pipe.parts.order;
+        let reclaims = matches!(self.pipe.parts.preempt, Preempt::Reclaim { .. });
+        let mut before = 0;
+        while (reclaims || order.by_tenant()) && self.displaced > before {
+            before = self.displaced;
             self.plan.wait.clear();
             self.walk();
         }
@@ -152,6 +160,7 @@ impl<'a> Walk<'a> {
             self.walk();
         }
         self.place_together();
+        self.part();
         self.ask_those_who_wait();
         let nobody_waits = self.plan.wait.iter().all(|wait| wait.reason.is_within_study());
         if self.pipe.parts.resize.is_some() && nobody_waits && self.plan.stop.is_empty() {
@@ -280,7 +289,7 @@ impl<'a> Walk<'a> {
         let refused = reason.tier() != Tier::Turn;
         let by_limit = wants.iter().all(|want| self.within_limits(job, want.milli()).is_err());
         let may_enter = !barred && (!refused || by_limit);
-        if may_enter && self.make_room(job, rank, &wants) {
+        if may_enter && (self.join(job, &wants) || self.make_room(job, rank, &wants)) {
             return Outcome::Started;
         }
         if let Fit::Backfill { depth } = self.pipe.parts.fit
@@ -330,6 +339,7 @@ impl<'a> Walk<'a> {
         matches!(self.pipe.parts.fit, Fit::Backfill { .. })
             || self.pipe.parts.preempt != Preempt::Never
             || self.pipe.parts.resize.is_some()
+            || self.pipe.parts.pack.is_some()
     }
 
     pub(super) fn tenant_rank(&self, job: &Job) -> i64 {
@@ -340,15 +350,6 @@ impl<'a> Walk<'a> {
         let tenant = job.spec.tenant;
         let tenant = self.view.tenants().guarantor(tenant).unwrap_or(tenant);
         order.tenant_rank(job, self.extra(tenant), self.view)
-    }
-
-    /// Those of a class who run no shorter than one who would delay somebody would do so too.
-    fn leave_out_longer(&mut self, class: usize, job: &Job) {
-        let Some(longest) = self.longest_out_of_the_way(job) else { return };
-        let walk = &mut self.classes[class];
-        let Some(current) = walk.current else { return };
-        let short = self.pipe.queue.short_after(walk.class, current, longest);
-        walk.seats = Seats::Short(short.into_iter());
     }
 
     /// The next job of a class becomes a candidate.

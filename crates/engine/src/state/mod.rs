@@ -2,11 +2,13 @@
 //! a decision, and nothing is copied.
 
 mod clearing;
+mod hidden;
 mod job;
 mod table;
 mod tenants;
 mod touched;
 
+pub use hidden::Hidden;
 pub use job::{DemandId, Job, Leaving, Noted, Phase, Progress, Tempo};
 pub use table::JobTable;
 pub use tenants::{TenantUse, Tenants};

@@ -12,6 +12,9 @@ pub struct JobTable {
     /// Where each job is kept, by job number.
     places: Vec<u32>,
     jobs: Vec<Option<Job>>,
+    /// A bit for every number of a job that is not done, so that going through them costs next to
+    /// nothing for those that are.
+    alive: Vec<u64>,
     vacant: Vec<u32>,
     len: usize,
 }
@@ -69,15 +72,28 @@ impl JobTable {
         });
         self.jobs[place as usize] = Some(job);
         self.places[id] = place;
+        self.set_alive(id, true);
         self.len += 1;
     }
 
     pub(crate) fn remove(&mut self, id: JobId) -> Option<Job> {
         let place = std::mem::replace(self.places.get_mut(id.index())?, NOWHERE);
         let job = self.jobs.get_mut(place as usize)?.take()?;
+        self.set_alive(id.index(), false);
         self.vacant.push(place);
         self.len -= 1;
         Some(job)
+    }
+
+    fn set_alive(&mut self, number: usize, alive: bool) {
+        let (word, bit) = (number / 64, 1 << (number % 64));
+        if self.alive.len() <= word {
+            self.alive.resize(word + 1, 0);
+        }
+        match alive {
+            true => self.alive[word] |= bit,
+            false => self.alive[word] &= !bit,
+        }
     }
 
     /// A small number that is the job's own while it is not done, for tables beside this one.
@@ -87,9 +103,17 @@ impl JobTable {
 
     /// The jobs that are not done, by number.
     pub fn iter(&self) -> impl Iterator<Item = &Job> {
-        self.places
-            .iter()
-            .filter(|place| **place != NOWHERE)
-            .filter_map(|place| self.jobs[*place as usize].as_ref())
+        let words = self.alive.iter().enumerate().filter(|(_, bits)| **bits != 0);
+        let numbers = words.flat_map(|(word, bits)| {
+            let rest = std::iter::successors(Some(*bits), |left| Some(left & left.wrapping_sub(1)));
+            let ones = rest.take_while(|left| *left != 0);
+            ones.map(move |left| word * 64 + left.trailing_zeros() as usize)
+        });
+        numbers.filter_map(|number| self.jobs[self.places[number] as usize].as_ref())
+    }
+
+    /// Places are below this.
+    pub fn places(&self) -> usize {
+        self.jobs.len()
     }
 }

@@ -16,6 +16,10 @@ pub struct TenantUse {
 pub struct Tenants {
     specs: Vec<Tenant>,
     uses: Vec<TenantUse>,
+    /// Jobs of each that are not done, without those of tenants below it.
+    own_jobs: Vec<u32>,
+    /// The weights of all who have such jobs, together.
+    busy_weight: u64,
     limited: bool,
 }
 
@@ -23,7 +27,8 @@ impl Tenants {
     pub(crate) fn new(cluster: &Cluster) -> Tenants {
         let uses = vec![TenantUse::default(); cluster.tenants.len()];
         let limited = cluster.tenants.iter().any(|tenant| tenant.limit.is_some());
-        Tenants { specs: cluster.tenants.clone(), uses, limited }
+        let own_jobs = vec![0; cluster.tenants.len()];
+        Tenants { specs: cluster.tenants.clone(), uses, own_jobs, busy_weight: 0, limited }
     }
 
     /// How many there are.
@@ -54,6 +59,14 @@ impl Tenants {
     /// What it uses now.
     pub fn usage(&self, tenant: TenantId) -> TenantUse {
         self.uses[tenant.index()]
+    }
+
+    /// A tenant's part by weight of so many thousandths of GPUs, if all who have work of their own
+    /// share them; none, if nobody else has any.
+    pub fn equal_share(&self, tenant: TenantId, milli: u64) -> Option<u64> {
+        let weight = u64::from(self.specs[tenant.index()].weight);
+        let own = self.own_jobs[tenant.index()] > 0;
+        (own && weight < self.busy_weight).then(|| milli * weight / self.busy_weight)
     }
 
     /// The tenant and those it is part of, innermost first.
@@ -98,10 +111,20 @@ impl Tenants {
     }
 
     pub(crate) fn joined(&mut self, tenant: TenantId) {
+        let own = &mut self.own_jobs[tenant.index()];
+        *own += 1;
+        if *own == 1 {
+            self.busy_weight += u64::from(self.specs[tenant.index()].weight);
+        }
         self.each(tenant, |usage| usage.jobs += 1);
     }
 
     pub(crate) fn left(&mut self, tenant: TenantId) {
+        let own = &mut self.own_jobs[tenant.index()];
+        *own -= 1;
+        if *own == 0 {
+            self.busy_weight -= u64::from(self.specs[tenant.index()].weight);
+        }
         self.each(tenant, |usage| usage.jobs -= 1);
     }
 

@@ -49,13 +49,23 @@ const CASES: [Case; 3] = [
     },
 ];
 
+/// Which of all shares with the highest level.
+#[derive(Clone, Copy)]
+enum Which {
+    /// The most even ones.
+    Even,
+    /// Those in the middle, which `gavel` takes.
+    Middle,
+}
+
 /// CPU time of max-min shares.
 pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
-    CASES.iter().map(|case| case.measure(scope)).collect()
+    let both = |case| [Which::Even, Which::Middle].map(|which| Case::measure(case, which, scope));
+    CASES.iter().flat_map(both).collect()
 }
 
 impl Case {
-    fn measure(&self, scope: &Scope) -> Result<Figure> {
+    fn measure(&self, which: Which, scope: &Scope) -> Result<Figure> {
         let (jobs, kinds) = (scope.of(self.jobs), self.kinds);
         let classes = self.classes.min(jobs);
         let mut random = Numbers(2);
@@ -82,7 +92,14 @@ impl Case {
         let (mut times_ms, mut ratios) = (Vec::new(), Vec::new());
         for round in 1..=ROUNDS {
             step(&format!("{}: run {round} of {ROUNDS}", self.name));
-            let (division, seconds) = timed(|| sharing.max_min());
+            let (division, seconds) = match which {
+                Which::Even => timed(|| sharing.max_min()),
+                // Where there is no room for a middle, the even ones are taken.
+                Which::Middle => timed(|| {
+                    let middle = sharing.middle(|level| level);
+                    middle.unwrap_or_else(|| sharing.max_min())
+                }),
+            };
             let (answer, peer_seconds) = timed(|| plain.maximise(STEPS_MAX));
             ensure!(division.is_optimal && answer.status == Status::Optimal, "not solved");
             let off = division.level / answer.worth - 1.0;
@@ -94,7 +111,11 @@ impl Case {
             true => "one linear programme over classes",
             false => "one linear programme",
         };
-        let figure = Figure::new(self.name.into(), median(times_ms), "ms");
+        let name = match which {
+            Which::Even => self.name.to_owned(),
+            Which::Middle => format!("{}, middle", self.name),
+        };
+        let figure = Figure::new(name, median(times_ms), "ms");
         Ok(figure.against(peer, median(ratios)).at_most(self.ratio_max))
     }
 }

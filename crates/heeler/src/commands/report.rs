@@ -40,7 +40,7 @@ impl Report {
         let facts = plan.setting.facts(self.draw.load, self.draw.seed);
         let names: Vec<&str> = plan.choices.iter().map(|choice| choice.label.as_str()).collect();
         let title = format!("{} on {}", names.join(", "), facts[0].1);
-        write(&Page { title, facts, runs: results.runs }, &self.out)?;
+        write(&plan.report(title, &results), &self.out)?;
         show::print(&format!("wrote {}\n", self.out.display()))
     }
 }

@@ -34,7 +34,8 @@ pub(crate) struct Sim {
     /// Write one line for each job to this CSV file
     #[arg(long, value_name = "FILE")]
     jobs_out: Option<PathBuf>,
-    /// Compare completion times with another program's table: columns `job` and `completion_s`
+    /// Compare completion times with another program's table: columns `job` and `completion_s`, or
+    /// `submit` and `finish`, or, in hours, `arrival_h` and `finish_h`
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     /// Write an HTML report to this file
@@ -80,7 +81,7 @@ impl Sim {
         if let Some(path) = &self.report {
             let title = format!("{} on {}", choice.label, facts[0].1);
             let runs = vec![Run::of(&choice.label, &simulation)];
-            let report = Report { title, facts: facts.clone(), runs };
+            let report = Report { title, facts: facts.clone(), runs, ..Report::default() };
             super::report::write(&report, path)?;
         }
         if self.json {

@@ -2,7 +2,7 @@
 
 use heeler_engine::{Noted, Verdict};
 use heeler_model::{
-    Assignment, JobId, KindId, KindSet, Naming, Reason, Reservation, TenantId, Time, render,
+    Assignment, JobId, KindId, KindSet, Naming, NodeId, Reason, Reservation, TenantId, Time, render,
 };
 use heeler_sim::{Outcome, Simulation};
 use serde::Serialize;
@@ -237,6 +237,10 @@ pub(super) struct Names<'a>(pub(super) &'a Simulation);
 impl Naming for Names<'_> {
     fn job(&self, job: JobId) -> String {
         self.0.name(job)
+    }
+
+    fn node(&self, node: NodeId) -> String {
+        self.0.cluster().nodes[node.index()].name.clone()
     }
 
     fn tenant(&self, tenant: TenantId) -> String {

@@ -38,7 +38,7 @@ pub(crate) struct Up {
     #[arg(long, value_name = "GPUS", value_parser = emulated)]
     pub(super) emulate: Option<String>,
     /// The recipe that decides in a new state folder; an old one knows its own (`heeler recipe`)
-    #[arg(long, short, value_name = "RECIPE", default_value = "fifo")]
+    #[arg(long, short, value_name = "RECIPE", default_value = "heeler")]
     pub(super) recipe: String,
     /// The seed of all chance in a new state folder [default: drawn by lot]
     #[arg(long, value_name = "N")]

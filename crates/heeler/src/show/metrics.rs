@@ -4,7 +4,9 @@ use super::number::{count, decimal, percent, seconds};
 use super::table::Table;
 use heeler_engine::Calibration;
 use heeler_sim::Loan;
-use heeler_sim::metrics::{FinishTime, Group, ServiceFigures, Spread, StudySummary, Summary};
+use heeler_sim::metrics::{
+    FinishTime, Group, NodeFigures, ServiceFigures, Spread, StudySummary, Summary,
+};
 
 /// What is simulated, in a line.
 pub(crate) fn facts_line(facts: &[(String, String)]) -> String {
@@ -190,6 +192,7 @@ fn facts(summary: &Summary) -> String {
     }
     lines.push(("GPU-hours", said));
     lines.extend(summary.cost.map(|cost| ("cost", decimal(cost))));
+    lines.extend(summary.nodes.map(|nodes| ("nodes", switched(&nodes))));
     let (stops, moves, losses) = (restarts.preemptions, restarts.moves, restarts.losses);
     let (stops, moves, losses) = (count(stops), count(moves), count(losses));
     let per_job = decimal(restarts.per_job);
@@ -210,6 +213,12 @@ fn facts(summary: &Summary) -> String {
         lines.push(("deadlines", said));
     }
     lines.iter().map(|(name, value)| format!("{name:<12} {value}\n")).collect()
+}
+
+fn switched(nodes: &NodeFigures) -> String {
+    let (used, of_on) = (percent(nodes.used), percent(nodes.used_of_on));
+    let (off, woken) = (decimal(nodes.off_hours), count(nodes.woken));
+    format!("{used} used, {of_on} of those on; {off} node-hours off, {woken} switched on again")
 }
 
 fn became(jobs: &heeler_sim::metrics::Counts) -> String {

@@ -3,6 +3,7 @@
 
 mod asking;
 mod mistakes;
+mod readme;
 mod simulating;
 mod traces;
 mod tuning;

@@ -1,6 +1,7 @@
 //! `sim`, `compare`, `report` and `demo`.
 
 use crate::Folder;
+use std::collections::BTreeSet;
 
 /// Two GPUs; b waits 50 s for both, c waits behind it.
 const TRACE: &str = "\
@@ -160,6 +161,91 @@ fn a_report_is_one_file_that_needs_no_network() {
     for from_elsewhere in ["src=\"http", "href=\"http", "@import", "url(http"] {
         assert!(!page.contains(from_elsewhere), "{from_elsewhere}");
     }
+}
+
+/// Names of the marks of a class in a picture, without the star of those who know the truth.
+fn marks(picture: &str, class: &str) -> BTreeSet<String> {
+    let begin = format!("<g class=\"{class}\" data-name=\"");
+    let marks = picture.split(begin.as_str()).skip(1);
+    let name = |mark: &str| mark.split('"').next().expect("it ends").trim_end_matches(" *").into();
+    marks.map(name).collect()
+}
+
+#[test]
+fn the_pictures_mark_the_front_of_the_table() {
+    let folder = Folder::new();
+    let base = "compare fifo srtf las lottery --jobs 300 --cluster 2x8 --load 1.1 --seeds 2 \
+                --world everyday";
+    let shown = folder.run(&format!("{base} --report r.html")).good();
+    let told = folder.run(&format!("{base} --json")).json();
+    let (mut front, mut beaten) = (BTreeSet::new(), BTreeSet::new());
+    for recipe in told["loads"][0]["recipes"].as_array().expect("recipes") {
+        let name = recipe["recipe"].as_str().expect("a name");
+        let row = shown.lines().find(|line| line.starts_with(&format!("{name} ")));
+        let on_front = recipe["pareto"].as_bool().expect("yes or no");
+        assert_eq!(row.expect("a row").contains('◆'), on_front, "{shown}");
+        let _ = if on_front { front.insert(name.into()) } else { beaten.insert(name.into()) };
+    }
+    assert!(!front.is_empty() && !beaten.is_empty(), "{shown}");
+    let page = folder.read("r.html");
+    let pictures: Vec<&str> = page.split("<svg class=\"plot front-of\"").skip(1).collect();
+    assert_eq!(pictures.len(), 3);
+    for picture in pictures {
+        assert_eq!(
+            (marks(picture, "front"), marks(picture, "beaten")),
+            (front.clone(), beaten.clone())
+        );
+    }
+    let alone = "compare fifo --jobs 30 --cluster 1x8 --report alone.html";
+    folder.run(alone).good();
+    assert!(!folder.read("alone.html").contains("front-of\""), "one recipe has nobody to beat");
+}
+
+#[test]
+fn sweeps_over_loads_and_knobs_are_drawn() {
+    let folder = Folder::new();
+    let noisy = [0, 1, 3].map(|sigma| format!("srsf:predict={{noisy={{sigma={sigma}}}}}"));
+    let base = "--jobs 200 --cluster 1x8 --load 0.7,1.1 --seeds 2 --report r.html --json";
+    let words = ["compare", "fifo-skip"].into_iter().chain(noisy.iter().map(String::as_str));
+    let words: Vec<&str> = words.chain(base.split(' ')).collect();
+    let told = folder.run_words(&words).json();
+    let page = folder.read("r.html");
+    let text = page.split_once("id=\"heeler-summary\">").expect("figures").1;
+    let text = text.split_once("</script>").expect("they end").0;
+    let figures: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    let sweeps = figures["sweeps"].as_array().expect("sweeps");
+    let of: Vec<&str> = sweeps.iter().filter_map(|sweep| sweep["of"].as_str()).collect();
+    assert_eq!(of, ["load", "sigma", "sigma"], "one over loads, one over sigma at each load");
+    let lines = sweeps[1]["lines"].as_array().expect("lines");
+    assert_eq!(lines[0]["label"], "srsf:predict={noisy={sigma=…}}");
+    assert_eq!(lines[1]["steps"][0][0], serde_json::Value::Null, "nothing to do with sigma");
+    for (step, sigma) in lines[0]["steps"].as_array().expect("steps").iter().zip([0, 1, 3]) {
+        let name = format!("srsf:predict={{noisy={{sigma={sigma}}}}}");
+        let all = told["loads"][0]["recipes"].as_array().expect("recipes");
+        let own = all.iter().find(|recipe| recipe["recipe"] == name.as_str()).expect("it ran");
+        assert_eq!(step[0], f64::from(sigma));
+        assert_eq!(step[1]["completion_mean_s"], own["completion_mean_s"]);
+    }
+    assert!(
+        page.contains("<h2>As load changes</h2>") && page.contains("<h2>As sigma changes</h2>")
+    );
+}
+
+#[test]
+fn results_in_hours_agree_to_the_digits_written_down() {
+    let folder = Folder::new();
+    folder.write("t.csv", "id,submit_s,gpus,duration_s\na,0,1,3625\nb,1800,1,3600\n");
+    folder.write("h.csv", "job_id,model,finish_h,arrival_h\na,x,1.01,0.00\nb,x,2.01,0.50\n");
+    let run = "sim --trace t.csv --cluster 1x1 --against";
+    let said = folder.run(&format!("{run} h.csv")).good();
+    assert!(said.contains("2 of 2 completion times equal"), "{said}");
+    folder.write("h.csv", "job_id,finish_h,arrival_h\na,1.03,0.00\nb,2.01,0.50\n");
+    let said = folder.run(&format!("{run} h.csv")).good();
+    assert!(said.contains("1 of 2 completion times equal"), "{said}");
+    folder.write("h.csv", "job_id,finish_h\na,1.03\n");
+    let said = folder.run(&format!("{run} h.csv")).mistake();
+    assert!(said.contains("h.csv: has no column for the completion time"), "{said}");
+    assert!(said.contains("arrival_h and finish_h"), "{said}");
 }
 
 #[test]

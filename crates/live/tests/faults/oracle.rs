@@ -160,8 +160,6 @@ pub(crate) fn differs(one: &Live, other: &Live) -> Option<String> {
             // is not saved.
             job.remove("noted");
         }
-        let seats = saved.pointer_mut("/engine/policy/seats").and_then(Value::as_array_mut);
-        seats.into_iter().for_each(|it| it.sort_by_key(|seat| seat[0].as_u64()));
         saved
     };
     difference(&state(one), &state(other))

@@ -7,7 +7,7 @@ use super::growth::Growth;
 use super::rounds::{Allot, Candidate, Settling};
 use super::shapes::{Shape, Shapes};
 use super::speed::{left, speed};
-use heeler_engine::{Note, Predict, View};
+use heeler_engine::{Predict, View};
 use heeler_model::KindId;
 use heeler_solve::fit_nonnegative;
 use serde_json::Value;
@@ -113,16 +113,17 @@ impl Allot for Optimus {
         self.settling
     }
 
-    fn observe(&mut self, note: &Note, view: &View) {
-        self.predict.observe(note, view);
-    }
-
-    fn save(&self) -> Value {
-        self.predict.save()
-    }
-
+    /// What the predictor knows was saved here once.
     fn restore(&mut self, saved: &Value) -> Result<(), String> {
-        self.predict.restore(saved)
+        if saved.is_null() { Ok(()) } else { self.predict.restore(saved) }
+    }
+
+    fn predictor(&self) -> Option<&dyn Predict> {
+        Some(&*self.predict)
+    }
+
+    fn predictor_mut(&mut self) -> Option<&mut dyn Predict> {
+        Some(&mut *self.predict)
     }
 
     fn fork(&self) -> Box<dyn Allot> {

@@ -4,7 +4,7 @@
 use super::learned::Learned;
 use super::settle::{counts, settle};
 use super::shapes::Shape;
-use heeler_engine::{Job, Note, Phase, Policy, RoundClock, View};
+use heeler_engine::{Calibration, Job, Note, Phase, Policy, Predict, RoundClock, View};
 use heeler_model::{JobId, Plan, Reason, Span, Stop, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -46,6 +46,16 @@ pub trait Allot: Send {
 
     /// Learn.
     fn observe(&mut self, _note: &Note, _view: &View) {}
+
+    /// Who says how long jobs are, if anybody does. The loop lets it learn and keeps what it knows.
+    fn predictor(&self) -> Option<&dyn Predict> {
+        None
+    }
+
+    /// The same, to learn.
+    fn predictor_mut(&mut self) -> Option<&mut dyn Predict> {
+        None
+    }
 
     /// How shapes become GPUs.
     fn settling(&self) -> Settling {
@@ -100,6 +110,9 @@ struct Books {
     /// What those who give shapes remember; only while it is saved.
     #[serde(default)]
     allot: Value,
+    /// And what their predictor does.
+    #[serde(default)]
+    predict: Value,
 }
 
 /// Rounds in which every job is given a shape or waits.
@@ -185,6 +198,9 @@ impl Policy for ShapeRounds {
 
     fn observe(&mut self, note: &Note, view: &View) {
         self.allot.observe(note, view);
+        if let Some(predict) = self.allot.predictor_mut() {
+            predict.observe(note, view);
+        }
         match note {
             Note::Joined(id) => self.books.jobs.entry(*id).or_default().last = None,
             Note::Placed(id) => self.placed(*id, view),
@@ -234,15 +250,25 @@ impl Policy for ShapeRounds {
         (recipe && !view.jobs().is_empty()).then(|| self.next_round(view.now()))
     }
 
+    fn calibrations(&self) -> Vec<Calibration> {
+        self.allot.predictor().and_then(Predict::calibration).into_iter().collect()
+    }
+
     fn save(&self) -> Value {
-        let books = Books { allot: self.allot.save(), ..self.books.clone() };
+        let predict = self.allot.predictor().map_or(Value::Null, Predict::save);
+        let books = Books { allot: self.allot.save(), predict, ..self.books.clone() };
         serde_json::to_value(&books).expect("plain data")
     }
 
     fn restore(&mut self, saved: &Value, _view: &View) -> Result<(), String> {
         self.books = serde_json::from_value(saved.clone()).map_err(|error| error.to_string())?;
         self.books.jobs.values_mut().for_each(|book| book.learned.fit_again());
-        self.allot.restore(&std::mem::take(&mut self.books.allot))
+        self.allot.restore(&std::mem::take(&mut self.books.allot))?;
+        let known = std::mem::take(&mut self.books.predict);
+        match self.allot.predictor_mut().filter(|_| !known.is_null()) {
+            Some(predict) => predict.restore(&known),
+            None => Ok(()),
+        }
     }
 
     fn fork(&self) -> Box<dyn Policy> {

@@ -8,7 +8,7 @@
 //! on the n-th part of the cluster for itself, where n is the number of apps. A bid is worth 1/rho.
 
 use super::{Among, Floor, Offer, Party, Rule, Turns};
-use heeler_engine::{Job, Note, Predict, View};
+use heeler_engine::{Calibration, Job, Note, Predict, View};
 use heeler_model::{KindSet, Span, Time};
 use heeler_solve::auction::{Bid, Won, auction};
 use rand::RngExt;
@@ -173,6 +173,10 @@ impl Rule for Auctioneer {
 
     fn observe(&mut self, note: &Note, view: &View) {
         self.predict.observe(note, view);
+    }
+
+    fn calibration(&self) -> Option<Calibration> {
+        self.predict.calibration()
     }
 
     fn save(&self) -> Value {

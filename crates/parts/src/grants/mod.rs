@@ -22,7 +22,7 @@ pub use policy::{Behind, Grants};
 pub use rotation::Rotation;
 pub use stride::{Draw, Tickets};
 
-use heeler_engine::{Job, Note, View};
+use heeler_engine::{Calibration, Job, Note, View};
 use heeler_model::{JobId, KindSet, Time};
 use serde_json::Value;
 
@@ -72,6 +72,11 @@ pub trait Rule: Send {
 
     /// A decision was carried out in which leases of these jobs have begun, in order of submission.
     fn granted(&mut self, _jobs: &[JobId], _view: &View) {}
+
+    /// How well its predictor has done so far, if it has one.
+    fn calibration(&self) -> Option<Calibration> {
+        None
+    }
 
     /// What it remembers.
     fn save(&self) -> Value {

@@ -4,7 +4,7 @@
 
 use super::desk::lay;
 use super::{Floor, Rule};
-use heeler_engine::{Job, Note, Phase, Policy, RoundClock, View};
+use heeler_engine::{Calibration, Job, Note, Phase, Policy, RoundClock, View};
 use heeler_model::{Assignment, JobId, Plan, Reason, Run, Span, Stop, Time, Wait};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -214,6 +214,10 @@ impl Policy for Grants {
         let ends = self.ends_matter(view) && !self.books.terms.is_empty() && self.lease.is_some();
         let recipe = view.rules().rounds != RoundClock::World;
         (ends && recipe).then(|| self.books.next.max(view.now()))
+    }
+
+    fn calibrations(&self) -> Vec<Calibration> {
+        self.rule.calibration().into_iter().collect()
     }
 
     fn save(&self) -> Value {

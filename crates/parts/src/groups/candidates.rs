@@ -2,8 +2,8 @@
 //! with it as many behind it of the same size as a group may have.
 
 use super::settle::TOGETHER;
-use heeler_engine::{Grip, Job, Place, View, Want};
-use heeler_model::{JobId, KindSet, Reach, Reason, TenantId};
+use heeler_engine::{Draft, Grip, Job, Place, View, Want};
+use heeler_model::{JobId, KindId, KindSet, Reach, Reason, TenantId};
 use std::collections::BTreeMap;
 
 /// Who may be put together: jobs of one size, on the same kinds of GPU, with as many stages.
@@ -55,12 +55,12 @@ pub(super) struct Candidates {
 /// Walk down an order; a group may have so many.
 pub(super) fn candidates(order: &[JobId], most: usize, view: &View) -> Candidates {
     let mut found = Candidates::default();
-    let mut places: BTreeMap<Sort, usize> = BTreeMap::new();
     let mut all: Vec<Vec<JobId>> = Vec::new();
     let mut sorts: Vec<usize> = Vec::with_capacity(order.len());
     for id in order {
         let sort = Sort::of(view.job(*id));
-        let place = *places.entry(sort).or_insert_with(|| {
+        let known = found.batches.iter().position(|batch| batch.sort == sort);
+        let place = known.unwrap_or_else(|| {
             found.batches.push(Batch { sort, jobs: Vec::new() });
             all.push(Vec::new());
             all.len() - 1
@@ -69,12 +69,7 @@ pub(super) fn candidates(order: &[JobId], most: usize, view: &View) -> Candidate
         sorts.push(place);
     }
     let mut walk = Walk { view, used: BTreeMap::new(), refused: BTreeMap::new() };
-    let mut draft = view.draft();
-    for job in view.jobs().iter() {
-        if let Some(on) = &job.assignment {
-            draft.release(&on.placement, Grip { share: on.share, ..Grip::from(&job.spec.demand) });
-        }
-    }
+    let mut empty = Empty::new(order, view);
     let mut next = vec![0; all.len()];
     for (id, place) in order.iter().zip(sorts) {
         let (batch, line) = (&mut found.batches[place], &all[place]);
@@ -88,15 +83,11 @@ pub(super) fn candidates(order: &[JobId], most: usize, view: &View) -> Candidate
             next[place] += 1;
             continue;
         }
-        let want = Want::as_asked(job);
-        match TOGETHER.place(&want, &draft, view) {
-            Ok(placement) => draft.claim(&placement, Grip::from(&want.demand)),
-            Err(reason) => {
-                walk.dismiss(job);
-                walk.refused.extend(line[next[place]..].iter().map(|id| (*id, reason)));
-                next[place] = line.len();
-                continue;
-            }
+        if let Err(reason) = empty.take(job, view) {
+            walk.dismiss(job);
+            walk.refused.extend(line[next[place]..].iter().map(|id| (*id, reason)));
+            next[place] = line.len();
+            continue;
         }
         batch.jobs.push(*id);
         next[place] += 1;
@@ -106,6 +97,54 @@ pub(super) fn candidates(order: &[JobId], most: usize, view: &View) -> Candidate
     }
     found.refused = walk.refused;
     found
+}
+
+/// The cluster as if nobody had anything. Where all GPUs are alike and nobody asks for more than
+/// GPUs, it is enough to count them: rather than wait, jobs are spread.
+enum Empty<'a> {
+    Counted(u32),
+    Laid(Draft<'a>),
+}
+
+impl<'a> Empty<'a> {
+    fn new(order: &[JobId], view: &View<'a>) -> Empty<'a> {
+        if order.iter().all(|id| is_plain(view.job(*id), view)) {
+            return Empty::Counted(view.fleet().up_of(KindSet::ANY));
+        }
+        let mut draft = view.state().draft();
+        for job in view.jobs().iter() {
+            if let Some(on) = &job.assignment {
+                draft.release(&on.placement, Grip::of(&job.spec.demand, on));
+            }
+        }
+        Empty::Laid(draft)
+    }
+
+    /// Let a job have what it asks for, if there is room.
+    fn take(&mut self, job: &Job, view: &View) -> Result<(), Reason> {
+        match self {
+            Empty::Counted(free) => {
+                let need = job.spec.demand.asked();
+                *free =
+                    free.checked_sub(need).ok_or(Reason::NotEnoughFree { need, free: *free })?;
+            }
+            Empty::Laid(draft) => {
+                let want = Want::as_asked(job);
+                let placement = TOGETHER.place(&want, draft, view)?;
+                draft.claim(&placement, Grip::from(&want.demand));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a job asks for nothing but whole GPUs, wherever they are.
+fn is_plain(job: &Job, view: &View) -> bool {
+    let (demand, fleet) = (&job.spec.demand, view.fleet());
+    let one_kind = fleet.cluster().kinds.len() == 1 && demand.kinds.contains(KindId(0));
+    let whole = demand.share.is_whole() && demand.asked() > 0 && demand.reach == Reach::Cluster;
+    let gpus_only = demand.cpu_milli == 0 && demand.memory_mb == 0;
+    one_kind && whole && gpus_only && demand.gpu_memory_mb <= fleet.memory_of(KindId(0))
 }
 
 /// What tenants have been given on the way.
@@ -148,6 +187,9 @@ impl Walk<'_> {
     }
 
     fn count(&mut self, job: &Job, sign: i64) {
+        if !self.view.tenants().have_limits() {
+            return;
+        }
         let milli = Want::as_asked(job).milli();
         for tenant in self.view.tenants().lineage(job.spec.tenant) {
             *self.used.entry(tenant).or_default() += sign * milli;

@@ -3,14 +3,12 @@
 //! matched again, and so on until groups are as large as they may be.
 
 use super::candidates::Batch;
-use heeler_engine::View;
+use super::known::{Kind, Kinds};
+use super::twos::Pairs;
+use heeler_engine::{Ties, View};
 use heeler_model::{Demand, JobId, KindSet, Sizes};
-use heeler_solve::heaviest_matching;
-use heeler_solve::interleave::{Interleaving, Turns, resources};
+use heeler_solve::interleave::Interleaving;
 use serde::{Deserialize, Serialize};
-
-/// Changes of prices after which a matching is taken as it is.
-const CHANGES_MAX: usize = 100_000;
 
 /// Who is put with whom.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,9 +42,9 @@ pub(super) struct Group {
     /// What they need together.
     pub demand: Demand,
     /// Seconds of an iteration's stages of each.
-    used_s: Vec<f64>,
+    pub used_s: Vec<f64>,
     /// Which groups it is like.
-    like: usize,
+    pub like: Kind,
 }
 
 /// Groups of those considered. Where some are undone, those come first who rank first by a key, as
@@ -54,6 +52,7 @@ pub(super) struct Group {
 pub(super) fn form(
     batches: &[Batch],
     forming: &Forming,
+    kinds: &mut Kinds,
     key: impl Fn(JobId) -> i64,
     view: &View,
 ) -> Vec<Group> {
@@ -63,26 +62,33 @@ pub(super) fn form(
         batch.jobs.len() as i64 * i64::from(batch.sort.gpus) * i64::from(share)
     };
     let mut over = batches.iter().map(asked).sum::<i64>() - capacity;
-    let mut makers: Vec<Maker> = batches.iter().map(|batch| Maker::new(batch, view)).collect();
+    let mut makers: Vec<Maker> =
+        batches.iter().map(|batch| Maker::new(batch, forming, kinds, view)).collect();
     if forming.pairing == Pairing::InOrder {
         for maker in &mut makers {
-            maker.pair_in_order(forming.most, &mut over, view);
+            maker.pair_in_order(&mut over, kinds, view);
         }
     } else {
         for _ in 0..forming.most {
+            let before = over;
             for maker in &mut makers {
                 if over > 0 {
-                    maker.pair(forming, &mut over, view);
+                    maker.pair(&mut over, kinds, view);
                 }
+            }
+            // Once nobody is put together nobody will be.
+            if over <= 0 || over == before {
+                break;
             }
         }
     }
     if !forming.unpack {
         return makers.into_iter().flat_map(|maker| maker.groups).collect();
     }
-    let best = Interleaving { turns: Turns::Best, ..forming.interleaving.clone() };
-    let mut groups: Vec<Group> =
-        makers.into_iter().flat_map(|maker| maker.unpacked(&best, view)).collect();
+    let mut groups: Vec<Group> = Vec::new();
+    for maker in makers {
+        maker.unpack(&mut groups, kinds, view);
+    }
     groups.sort_by_cached_key(|group| group.members.iter().map(|id| key(*id)).min());
     let mut room = capacity;
     groups.retain(|group| {
@@ -99,51 +105,41 @@ struct Maker<'a> {
     gpus: i64,
     stages: usize,
     groups: Vec<Group>,
-    /// Stage times of groups that are alike: of each of their members, smallest first.
-    kinds: Vec<Vec<&'a [f64]>>,
+    forming: &'a Forming,
 }
 
 impl<'a> Maker<'a> {
-    fn new(batch: &Batch, view: &'a View<'a>) -> Maker<'a> {
-        let (gpus, stages) = (i64::from(batch.sort.gpus), batch.sort.stages);
-        let mut maker = Maker { gpus, stages, groups: Vec::new(), kinds: Vec::new() };
-        for id in &batch.jobs {
-            let job = view.state().job(*id);
+    fn new(batch: &Batch, forming: &'a Forming, kinds: &mut Kinds, view: &View) -> Maker<'a> {
+        let stages = batch.sort.stages;
+        let group = |id: &JobId| {
+            let job = view.job(*id);
             let known = job.spec.stages().filter(|_| stages > 0);
-            let stages: &[f64] = known.map_or(&[], |known| &known.stage_s);
-            let like = maker.kind(vec![stages]);
-            let (members, used_s) = (vec![*id], vec![stages.iter().sum()]);
-            maker.groups.push(Group { members, demand: job.spec.demand, used_s, like });
-        }
-        maker
-    }
-
-    /// The number of a kind of group.
-    fn kind(&mut self, stages: Vec<&'a [f64]>) -> usize {
-        let known = self.kinds.iter().position(|kind| *kind == stages);
-        known.unwrap_or_else(|| {
-            self.kinds.push(stages);
-            self.kinds.len() - 1
-        })
+            let stage_s: &[f64] = known.map_or(&[], |known| &known.stage_s);
+            let used_s = vec![stage_s.iter().sum()];
+            Group { members: vec![*id], demand: job.spec.demand, used_s, like: kinds.of(stage_s) }
+        };
+        let groups = batch.jobs.iter().map(group).collect();
+        Maker { gpus: i64::from(batch.sort.gpus), stages, groups, forming }
     }
 
     /// Put groups together two and two, as long as there are more than there is room for.
-    fn pair(&mut self, forming: &Forming, over: &mut i64, view: &View) {
-        if self.stages == 0 || self.groups.len() < 2 || forming.most < 2 {
+    fn pair(&mut self, over: &mut i64, kinds: &mut Kinds, view: &View) {
+        if self.stages == 0 || self.groups.len() < 2 || self.forming.most < 2 {
             return;
         }
-        let found = heaviest_matching(&self.weights(forming), CHANGES_MAX);
+        let pairs = Pairs { groups: &self.groups, stages: self.stages, forming: self.forming };
+        let with = pairs.matched(kinds, view.rules().ties == Ties::Previous, view);
         let mut left: Vec<Option<Group>> = self.groups.drain(..).map(Some).collect();
         let mut groups = Vec::with_capacity(left.len());
         for at in 0..left.len() {
-            match found.with[at] {
+            match with[at] {
                 Some(other) if other > at => {}
                 Some(other) => {
                     let one = left[other].take().expect("nobody is in two twos");
                     let two = left[at].take().expect("nobody is in two twos");
                     if *over > 0 && fits_ever(&one, &two, view) {
                         *over -= self.gpus * 1000;
-                        groups.push(self.merge(one, two));
+                        groups.push(self.merge(one, two, kinds));
                     } else {
                         groups.extend([one, two]);
                     }
@@ -154,53 +150,13 @@ impl<'a> Maker<'a> {
         self.groups = groups;
     }
 
-    /// How busy resources are with two groups together; nothing, if they are too many.
-    fn weights(&self, forming: &Forming) -> Vec<Vec<f64>> {
-        let most = forming.most.min(resources(self.stages));
-        let rounds = self.rounds(most, &forming.interleaving);
-        let slots = resources(self.stages) as f64;
-        let size = self.groups.len();
-        let mut weights = vec![vec![0.0; size]; size];
-        for (at, one) in self.groups.iter().enumerate() {
-            // Sums are made from left to right, whatever the sides.
-            let used = one.used_s.iter().sum::<f64>();
-            for (place, other) in self.groups.iter().enumerate() {
-                let Some(round) = rounds[one.like][other.like] else { continue };
-                if at != place {
-                    let used = other.used_s.iter().fold(used, |sum, more| sum + more);
-                    weights[at][place] = used / (round * slots);
-                }
-            }
-        }
-        weights
-    }
-
-    /// How long a round of two kinds of group together takes, if they may be together.
-    fn rounds(&self, most: usize, interleaving: &Interleaving) -> Vec<Vec<Option<f64>>> {
-        let size = self.kinds.len();
-        let mut rounds = vec![vec![None; size]; size];
-        let mut present = vec![false; size];
-        self.groups.iter().for_each(|group| present[group.like] = true);
-        for one in (0..size).filter(|one| present[*one]) {
-            for other in (one..size).filter(|other| present[*other]) {
-                let jobs = [&self.kinds[one][..], &self.kinds[other][..]].concat();
-                if jobs.len() <= most {
-                    let round = interleaving.round_s(&jobs);
-                    (rounds[one][other], rounds[other][one]) = (round, round);
-                }
-            }
-        }
-        rounds
-    }
-
-    /// The groups, without those that are slower than one after the other.
-    fn unpacked(mut self, interleaving: &Interleaving, view: &View) -> Vec<Group> {
+    /// Add the groups, without those that are slower than one after the other.
+    fn unpack(self, left: &mut Vec<Group>, kinds: &mut Kinds, view: &View) {
         let alone_s = |id: &JobId| view.job(*id).spec.stages().map_or(0.0, |job| job.iteration_s);
-        let mut left = Vec::with_capacity(self.groups.len());
-        for group in std::mem::take(&mut self.groups) {
-            let round_s = interleaving.round_s(&self.kinds[group.like]);
+        for group in self.groups {
             let in_turn_s: f64 = group.members.iter().map(alone_s).sum();
-            if group.members.len() < 2 || round_s.is_some_and(|round_s| round_s <= in_turn_s) {
+            let mut round_s = || kinds.best_s(group.like, &self.forming.interleaving);
+            if group.members.len() < 2 || round_s().is_some_and(|round_s| round_s <= in_turn_s) {
                 left.push(group);
                 continue;
             }
@@ -211,13 +167,10 @@ impl<'a> Maker<'a> {
                 like: group.like,
             }));
         }
-        left
     }
 
-    fn merge(&mut self, mut one: Group, two: Group) -> Group {
-        let mut stages = [&self.kinds[one.like][..], &self.kinds[two.like][..]].concat();
-        stages.sort_by(|a, b| a.partial_cmp(b).expect("stage times are numbers"));
-        one.like = self.kind(stages);
+    fn merge(&self, mut one: Group, two: Group, kinds: &mut Kinds) -> Group {
+        one.like = kinds.merged(one.like, two.like, &self.forming.interleaving);
         one.demand = together(&one.demand, &two.demand);
         one.members.extend(two.members);
         one.used_s.extend(two.used_s);
@@ -225,17 +178,17 @@ impl<'a> Maker<'a> {
     }
 
     /// Put those next to each other together, as long as there are more than there is room for.
-    fn pair_in_order(&mut self, most: usize, over: &mut i64, view: &View) {
+    fn pair_in_order(&mut self, over: &mut i64, kinds: &mut Kinds, view: &View) {
         if self.stages == 0 {
             return;
         }
         let mut groups: Vec<Group> = Vec::new();
-        let mut waiting = std::mem::take(&mut self.groups).into_iter().peekable();
+        let mut waiting = std::mem::take(&mut self.groups).into_iter();
         while let Some(mut group) = waiting.next() {
-            for other in waiting.by_ref().take(most.saturating_sub(1)) {
+            for other in waiting.by_ref().take(self.forming.most.saturating_sub(1)) {
                 if *over > 0 && fits_ever(&group, &other, view) {
                     *over -= self.gpus * 1000;
-                    group = self.merge(group, other);
+                    group = self.merge(group, other, kinds);
                 } else {
                     groups.push(other);
                 }

@@ -3,8 +3,11 @@
 
 mod candidates;
 mod form;
+mod known;
 mod policy;
+mod queues;
 mod settle;
+mod twos;
 
 pub use form::{Forming, Pairing};
 pub use heeler_solve::interleave::{Interleaving, Turns};

@@ -2,11 +2,14 @@
 
 use super::candidates::candidates;
 use super::form::{Forming, form};
-use super::settle::settle;
+use super::known::Kinds;
+use super::queues::Queues;
+use super::settle::{Fate, settle};
 use heeler_engine::{Cadence, Job, Note, Phase, Policy, Predict, Ties, Untried, View};
-use heeler_model::{JobId, Plan, Reason, Run, Scope, Span, Time, Wait};
+use heeler_model::{JobId, Plan, Reason, Span, Stop, Time, Wait};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 /// Who comes first.
@@ -15,6 +18,8 @@ pub enum Rank {
     Left(Box<dyn Predict>),
     /// Who has had the least GPU time.
     Served,
+    /// Who has had less GPU time than the first of these limits, than the second, and so on.
+    Queues(Vec<Span>),
 }
 
 /// What it remembers.
@@ -32,6 +37,9 @@ struct Books {
     deciding: bool,
     /// Jobs that gave way in a decision and have not come back yet.
     gave_way: BTreeSet<JobId>,
+    /// Jobs by queue, where there are queues.
+    #[serde(default)]
+    queues: Queues,
 }
 
 /// A policy of groups.
@@ -40,12 +48,14 @@ pub struct Groups {
     forming: Forming,
     cadence: Cadence,
     books: Books,
+    /// What has been worked out of groups; no part of what it remembers.
+    kinds: RefCell<Kinds>,
 }
 
 impl Groups {
     /// Groups of jobs in an order.
     pub fn new(rank: Rank, forming: Forming, cadence: Cadence) -> Groups {
-        Groups { rank, forming, cadence, books: Books::default() }
+        Groups { rank, forming, cadence, books: Books::default(), kinds: RefCell::default() }
     }
 
     /// GPU time that a job has left, or has had, microseconds.
@@ -66,21 +76,40 @@ impl Groups {
         }
     }
 
-    /// Jobs that may run, the first first.
-    fn order(&self, view: &View) -> Vec<JobId> {
+    /// Jobs that may run, the first first, and where they stand.
+    fn order(&self, view: &View) -> Vec<(i64, JobId)> {
         let counts = |job: &Job| job.leaving.is_none() && job.phase != Phase::Blocked;
         let keyed = |job: &Job| (self.key(job, view), job.id);
+        if let Rank::Queues(_) = &self.rank {
+            let jobs = self.books.queues.order().filter_map(|id| view.jobs().get(id));
+            return (0..).zip(jobs.filter(|job| counts(job)).map(|job| job.id)).collect();
+        }
         if view.rules().ties == Ties::Previous {
             let jobs = self.books.line.iter().filter_map(|id| view.jobs().get(*id));
             let mut line: Vec<(i64, JobId)> = jobs.filter(|job| counts(job)).map(keyed).collect();
             line.sort_by_key(|(key, _)| *key);
-            return line.into_iter().map(|(_, id)| id).collect();
+            return line;
         }
         let jobs = view.jobs().iter().filter(|job| counts(job));
         let mut line: Vec<(i64, Time, JobId)> =
             jobs.map(|job| (self.key(job, view), job.submitted, job.id)).collect();
         line.sort_unstable();
-        line.into_iter().map(|(_, _, id)| id).collect()
+        line.into_iter().map(|(key, _, id)| (key, id)).collect()
+    }
+
+    /// Whoever has GPUs and is not to run loses them.
+    fn stop_others(&self, stays: &[bool], view: &View, plan: &mut Plan) {
+        let place = |id: JobId| view.jobs().place(id).expect("the job is not done");
+        let mut reasons = vec![Reason::Rearranged; stays.len()];
+        for wait in &plan.wait {
+            reasons[place(wait.job)] = wait.reason;
+        }
+        for job in view.jobs().iter().filter(|job| job.is_placed()) {
+            let at = place(job.id);
+            if !stays[at] {
+                plan.stop.push(Stop { job: job.id, reason: reasons[at] });
+            }
+        }
     }
 
     /// When the round is over.
@@ -98,15 +127,41 @@ impl Groups {
 
     /// Jobs stand in the order of this decision, the largest in front.
     fn line_up(&mut self, view: &View) {
-        let mut line = self.order(view);
+        let mut line: Vec<JobId> = match &self.rank {
+            Rank::Queues(_) => self.books.line.clone(),
+            _ => self.order(view).into_iter().map(|(_, id)| id).collect(),
+        };
+        line.retain(|id| view.jobs().get(*id).is_some());
         line.sort_by_key(|id| std::cmp::Reverse(view.job(*id).spec.demand.asked()));
         let ranked: BTreeSet<JobId> = line.iter().copied().collect();
         line.extend(self.books.line.iter().filter(|id| !ranked.contains(id)));
         self.books.line = line;
     }
 
+    /// When the next job has had enough.
+    fn next_demotion(&self, view: &View) -> Option<Time> {
+        let Rank::Queues(limits) = &self.rank else { return None };
+        self.books.queues.next(limits, view)
+    }
+
+    /// Who has had enough goes on to the next queue.
+    fn demote(&mut self, view: &View) {
+        let Rank::Queues(limits) = &self.rank else { return };
+        let queues = &mut self.books.queues;
+        match view.rules().ties {
+            Ties::Previous => {
+                let jobs = self.books.line.iter().filter_map(|id| view.jobs().get(*id));
+                queues.demote(jobs, limits, view);
+            }
+            Ties::Submitted => queues.demote(view.jobs().iter(), limits, view),
+        }
+    }
+
     fn joined(&mut self, id: JobId, view: &View) {
         self.keep_in_line(id, view);
+        if let Rank::Queues(limits) = &self.rank {
+            self.books.queues.enter(id, limits);
+        }
         // Who was told to give way was thought of then. Were it thought of again as soon as it has
         // been saved, those with little service would take turns without end.
         self.books.stirred |= !self.books.gave_way.remove(&id);
@@ -115,21 +170,38 @@ impl Groups {
 
 impl Policy for Groups {
     fn plan(&self, view: &View) -> Plan {
-        let order = self.order(view);
+        let place = |id: JobId| view.jobs().place(id).expect("the job is not done");
+        let mut keys = vec![i64::MAX; view.jobs().places()];
+        let mut order = Vec::with_capacity(view.jobs().len());
+        for (key, id) in self.order(view) {
+            keys[place(id)] = key;
+            order.push(id);
+        }
         let mut found = candidates(&order, self.forming.most, view);
-        let key = |id| self.key(view.job(id), view);
-        let groups = form(&found.batches, &self.forming, key, view);
+        let mut kinds = self.kinds.borrow_mut();
+        kinds.tidy();
+        let groups = form(&found.batches, &self.forming, &mut kinds, |id| keys[place(id)], view);
         let mut settled = settle(&groups, view);
-        let mut plan = Plan { scope: Scope::Whole, ..Plan::none() };
-        for (place, id) in order.iter().enumerate() {
-            if let Some(assignment) = settled.runs.remove(id) {
-                plan.run.push(Run { job: *id, assignment, lease: None });
-                continue;
-            }
-            let reason = settled.refused.remove(id).or_else(|| found.refused.remove(id));
-            let behind = Reason::Behind { ahead: place as u32, first: order[0] };
+        let mut plan = Plan::none();
+        let mut stays = vec![false; keys.len()];
+        for (ahead, id) in order.iter().enumerate() {
+            let reason = match settled.take(*id, view) {
+                Fate::Stays => {
+                    stays[place(*id)] = true;
+                    continue;
+                }
+                Fate::Runs(assignment) => {
+                    stays[place(*id)] = true;
+                    plan.start(*id, assignment);
+                    continue;
+                }
+                Fate::Waits(reason) => Some(reason),
+                Fate::Out => found.refused.remove(id),
+            };
+            let behind = Reason::Behind { ahead: ahead as u32, first: order[0] };
             plan.wait.push(Wait { job: *id, reason: reason.unwrap_or(behind) });
         }
+        self.stop_others(&stays, view, &mut plan);
         plan
     }
 
@@ -143,6 +215,7 @@ impl Policy for Groups {
                 if self.books.inside.remove(id) {
                     self.books.line.retain(|other| other != id);
                 }
+                self.books.queues.leave(*id);
                 self.books.gave_way.remove(id);
                 self.books.stirred = true;
             }
@@ -154,6 +227,9 @@ impl Policy for Groups {
             }
             Note::Placed(id) => {
                 self.keep_in_line(*id, view);
+                if let Rank::Queues(limits) = &self.rank {
+                    self.books.queues.enter(*id, limits);
+                }
                 self.books.gave_way.remove(id);
             }
             Note::Changed => self.books.stirred = true,
@@ -161,13 +237,17 @@ impl Policy for Groups {
                 if view.rules().ties == Ties::Previous {
                     self.line_up(view);
                 }
+                self.books.queues.settle(view);
                 self.books.stirred = false;
                 self.books.deciding = false;
                 self.books.decided = Some(view.now());
                 // Whom somebody holds back no decision thinks of.
                 self.books.gave_way.retain(|id| view.job(*id).held.is_none());
             }
-            Note::Deciding => self.books.deciding = true,
+            Note::Deciding => {
+                self.books.deciding = true;
+                self.demote(view);
+            }
             Note::Began(_)
             | Note::Progressed(_)
             | Note::Reported { .. }
@@ -179,7 +259,10 @@ impl Policy for Groups {
 
     fn is_due(&self, view: &View) -> bool {
         match self.cadence {
-            Cadence::Event => self.books.stirred,
+            Cadence::Event => {
+                let now = view.now();
+                self.books.stirred || self.next_demotion(view).is_some_and(|at| at <= now)
+            }
             Cadence::Round(every) => {
                 !view.jobs().is_empty() && view.now() >= self.round_over(every)
             }
@@ -188,7 +271,7 @@ impl Policy for Groups {
 
     fn wake(&self, view: &View) -> Option<Time> {
         match self.cadence {
-            Cadence::Event => None,
+            Cadence::Event => self.next_demotion(view).map(|at| at.max(view.now())),
             Cadence::Round(every) => {
                 let over = self.round_over(every).max(view.now());
                 (!view.jobs().is_empty()).then_some(over)
@@ -203,7 +286,7 @@ impl Policy for Groups {
     fn save(&self) -> Value {
         let predict = match &self.rank {
             Rank::Left(predict) => predict.save(),
-            Rank::Served => Value::Null,
+            Rank::Served | Rank::Queues(_) => Value::Null,
         };
         serde_json::to_value((&self.books, predict)).expect("plain data")
     }
@@ -214,7 +297,7 @@ impl Policy for Groups {
         self.books = saved.0;
         match &mut self.rank {
             Rank::Left(predict) => predict.restore(&saved.1),
-            Rank::Served => Ok(()),
+            Rank::Served | Rank::Queues(_) => Ok(()),
         }
     }
 
@@ -222,8 +305,10 @@ impl Policy for Groups {
         let rank = match &self.rank {
             Rank::Left(predict) => Rank::Left(predict.fork()),
             Rank::Served => Rank::Served,
+            Rank::Queues(limits) => Rank::Queues(limits.clone()),
         };
         let (forming, books) = (self.forming.clone(), self.books.clone());
-        Box::new(Groups { rank, forming, cadence: self.cadence, books })
+        let kinds = RefCell::default();
+        Box::new(Groups { rank, forming, cadence: self.cadence, books, kinds })
     }
 }

@@ -7,19 +7,39 @@ use crate::place::{Fit, Remainder};
 use heeler_engine::{Draft, Grip, Pick, Place, View, Want};
 use heeler_model::{Assignment, JobId, Milli, Placement, Reason};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 /// On as few nodes as possible, but rather spread than wait.
 pub(super) const TOGETHER: Fit =
     Fit { pick: Pick::Tightest, remainder: Remainder::AsPicked, relax: true, racks: true };
 
-/// What everybody gets, and why some get nothing.
-#[derive(Default)]
+/// What becomes of a job.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Fate {
+    /// It is in no group.
+    #[default]
+    Out,
+    /// It keeps what it has.
+    Stays,
+    /// It gets something.
+    Runs(Assignment),
+    /// It gets nothing.
+    Waits(Reason),
+}
+
+/// What becomes of everybody.
 pub(super) struct Settled {
-    /// What jobs get.
-    pub runs: BTreeMap<JobId, Assignment>,
-    /// Why members of groups get nothing.
-    pub refused: BTreeMap<JobId, Reason>,
+    /// By place in the table of jobs.
+    fates: Vec<Fate>,
+    runs: usize,
+    refused: bool,
+}
+
+impl Settled {
+    /// What becomes of a job.
+    pub(super) fn take(&mut self, id: JobId, view: &View) -> Fate {
+        let place = view.jobs().place(id).expect("the job is not done");
+        std::mem::take(&mut self.fates[place])
+    }
 }
 
 /// Give groups GPUs.
@@ -27,18 +47,22 @@ pub(super) fn settle(groups: &[Group], view: &View) -> Settled {
     let mut order: Vec<&Group> = groups.iter().collect();
     order.sort_by_key(|group| Reverse(group.demand.asked()));
     let kept = lay_out(&order, true, view);
-    if kept.refused.is_empty() {
+    if !kept.refused {
         return kept;
     }
     let anew = lay_out(&order, false, view);
-    if anew.runs.len() > kept.runs.len() { anew } else { kept }
+    if anew.runs > kept.runs { anew } else { kept }
 }
 
 fn lay_out(order: &[&Group], keep: bool, view: &View) -> Settled {
-    let mut desk = Desk::new(view);
+    let fates = vec![Fate::Out; view.jobs().places()];
+    let mut settled = Settled { fates, runs: 0, refused: false };
     let mut left: Vec<&Group> = order.to_vec();
     if keep {
-        left.retain(|group| !desk.stays(group));
+        left.retain(|group| !stays(group, &mut settled, view));
+    }
+    let mut desk = Desk::new(settled, view);
+    if keep {
         left.retain(|group| !desk.gathers(group));
     }
     for group in left {
@@ -47,7 +71,34 @@ fn lay_out(order: &[&Group], keep: bool, view: &View) -> Settled {
     desk.settled
 }
 
-/// A desk on which GPUs are laid out for everybody.
+/// Let a group be where all of it is, with the shares it has. Whoever else is there has room.
+fn stays(group: &Group, settled: &mut Settled, view: &View) -> bool {
+    let Some(on) = &view.job(group.members[0]).assignment else { return false };
+    let same = |id: &JobId| view.job(*id).assignment.as_ref() == Some(on);
+    // Another recipe may have let it grow.
+    let stays = on.placement.gpus() == group.demand.asked()
+        && on.share == share(group)
+        && on.portion.is_none()
+        && group.members.iter().all(same)
+        && view.fleet().are_up(&on.placement);
+    if stays {
+        for id in &group.members {
+            settled.fates[view.jobs().place(*id).expect("the job is not done")] = Fate::Stays;
+        }
+        settled.runs += group.members.len();
+    }
+    stays
+}
+
+/// What of a GPU each of a group has.
+fn share(group: &Group) -> Milli {
+    match group.members.len() {
+        1 => group.demand.share,
+        several => Milli(Milli::WHOLE.0 / several as u32),
+    }
+}
+
+/// A desk on which GPUs are laid out for those who do not stay.
 struct Desk<'a> {
     view: &'a View<'a>,
     draft: Draft<'a>,
@@ -55,27 +106,21 @@ struct Desk<'a> {
 }
 
 impl<'a> Desk<'a> {
-    /// Everything is free that jobs have or are promised.
-    fn new(view: &'a View<'a>) -> Desk<'a> {
+    /// Everything is free that others have or are promised.
+    fn new(settled: Settled, view: &'a View<'a>) -> Desk<'a> {
         let mut draft = view.draft();
         for job in view.jobs().iter() {
-            if let Some(on) = &job.assignment {
-                draft.release(&on.placement, grip(job, on.share));
+            let place = view.jobs().place(job.id).expect("the job is not done");
+            if let (Some(on), Fate::Out) = (&job.assignment, &settled.fates[place]) {
+                draft.release(&on.placement, Grip::of(&job.spec.demand, on));
             }
         }
-        Desk { view, draft, settled: Settled::default() }
+        Desk { view, draft, settled }
     }
 
-    /// Let a group be where all of it is, with the shares it has.
-    fn stays(&mut self, group: &Group) -> bool {
-        let job = self.view.state().job(group.members[0]);
-        let Some(on) = &job.assignment else { return false };
-        let same = |id: &JobId| self.view.state().job(*id).assignment.as_ref() == Some(on);
-        // Another recipe may have let it grow.
-        on.placement.gpus() == group.demand.asked()
-            && on.share == self.share(group)
-            && group.members.iter().all(same)
-            && self.take(group, &on.placement)
+    fn note(&mut self, id: JobId, fate: Fate) {
+        let place = self.view.jobs().place(id).expect("the job is not done");
+        self.settled.fates[place] = fate;
     }
 
     /// Let a group be where most of it is.
@@ -104,20 +149,13 @@ impl<'a> Desk<'a> {
             }
             Err(reason) => reason,
         };
-        self.settled.refused.extend(group.members.iter().map(|id| (*id, reason)));
-    }
-
-    /// What of a GPU each of a group has.
-    fn share(&self, group: &Group) -> Milli {
-        match group.members.len() {
-            1 => group.demand.share,
-            several => Milli(Milli::WHOLE.0 / several as u32),
-        }
+        self.settled.refused = true;
+        group.members.iter().for_each(|id| self.note(*id, Fate::Waits(reason)));
     }
 
     /// Give a group GPUs that nobody else has, if there is room for all of it.
     fn take(&mut self, group: &Group, placement: &Placement) -> bool {
-        let (share, savepoint) = (self.share(group), self.draft.savepoint());
+        let (share, savepoint) = (share(group), self.draft.savepoint());
         if !self.draft.has_room_for(placement, Grip::from(&group.demand)) {
             return false;
         }
@@ -130,8 +168,10 @@ impl<'a> Desk<'a> {
             self.draft.claim(placement, grip);
         }
         let assignment = Assignment::new(placement.clone(), share);
-        let runs = group.members.iter().map(|id| (*id, assignment.clone()));
-        self.settled.runs.extend(runs);
+        for id in &group.members {
+            self.note(*id, Fate::Runs(assignment.clone()));
+        }
+        self.settled.runs += group.members.len();
         true
     }
 }

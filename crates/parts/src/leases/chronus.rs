@@ -123,6 +123,14 @@ impl LeaseRules for Chronus {
         }
     }
 
+    fn predictor(&self) -> Option<&dyn Predict> {
+        Some(&*self.predict)
+    }
+
+    fn predictor_mut(&mut self) -> Option<&mut dyn Predict> {
+        Some(&mut *self.predict)
+    }
+
     fn fork(&self) -> Box<dyn LeaseRules> {
         Box::new(Chronus { predict: self.predict.fork(), ..*self })
     }

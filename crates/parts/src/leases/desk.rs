@@ -7,7 +7,7 @@ use super::profile::{Measured, Profile};
 use super::programme::FirstLease;
 use super::seats::{Seat, Seated, seat_all};
 use crate::place::LocalSearch;
-use heeler_engine::{Idle, Job, Note, Phase, Policy, View, Want};
+use heeler_engine::{Calibration, Idle, Job, Note, Phase, Policy, Predict, View, Want};
 use heeler_model::{JobId, KindId, KindSet, Plan, Reason, Run, Scope, Span, Time, Wait};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -27,6 +27,16 @@ pub trait LeaseRules: Send {
     /// Where a job stands among those who may use what nobody holds: smaller first. None if it may
     /// not.
     fn rank(&self, job: &Job, entry: &Entry, view: &View) -> Option<(u8, i64)>;
+
+    /// Who says how long jobs are, if anybody does. The loop lets it learn and keeps what it knows.
+    fn predictor(&self) -> Option<&dyn Predict> {
+        None
+    }
+
+    /// The same, to learn.
+    fn predictor_mut(&mut self) -> Option<&mut dyn Predict> {
+        None
+    }
 
     /// A copy.
     fn fork(&self) -> Box<dyn LeaseRules>;
@@ -64,6 +74,9 @@ struct Books {
     /// What was measured.
     #[serde(default)]
     measured: Measured,
+    /// What the predictor knows; only while it is saved.
+    #[serde(default)]
+    predict: Value,
 }
 
 /// The policy.
@@ -215,6 +228,9 @@ impl Policy for Desk {
     }
 
     fn observe(&mut self, note: &Note, view: &View) {
+        if let Some(predict) = self.rules.predictor_mut() {
+            predict.observe(note, view);
+        }
         match note {
             Note::Joined(id) => {
                 let ledger = &mut self.books.ledger;
@@ -247,13 +263,23 @@ impl Policy for Desk {
         (!view.jobs().is_empty()).then(|| next(length, view.now()))
     }
 
+    fn calibrations(&self) -> Vec<Calibration> {
+        self.rules.predictor().and_then(Predict::calibration).into_iter().collect()
+    }
+
     fn save(&self) -> Value {
-        serde_json::to_value(&self.books).expect("plain data")
+        let predict = self.rules.predictor().map_or(Value::Null, Predict::save);
+        let books = Books { predict, ..self.books.clone() };
+        serde_json::to_value(&books).expect("plain data")
     }
 
     fn restore(&mut self, saved: &Value, _view: &View) -> Result<(), String> {
         self.books = serde_json::from_value(saved.clone()).map_err(|error| error.to_string())?;
-        Ok(())
+        let known = std::mem::take(&mut self.books.predict);
+        match self.rules.predictor_mut().filter(|_| !known.is_null()) {
+            Some(predict) => predict.restore(&known),
+            None => Ok(()),
+        }
     }
 
     fn fork(&self) -> Box<dyn Policy> {

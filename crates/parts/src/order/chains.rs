@@ -2,7 +2,7 @@
 //! chain of jobs that begins with them (in the spirit of Graphene, OSDI 2016: what is long and hard
 //! to pack first, and what it holds up). Alone, the job with most GPU time is first.
 
-use heeler_engine::{Job, Key, Line, Note, Order, Predict, View};
+use heeler_engine::{Calibration, Job, Key, Line, Note, Order, Predict, View};
 use heeler_model::JobId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -90,6 +90,10 @@ impl Order for Chains {
             }
             _ => Vec::new(),
         }
+    }
+
+    fn calibration(&self) -> Option<Calibration> {
+        self.predict.calibration()
     }
 
     fn save(&self) -> Value {

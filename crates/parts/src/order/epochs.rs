@@ -3,7 +3,8 @@
 //! takes in all, learnt without anybody's estimate of time. Before its first epoch is over, and
 //! where nobody knows how many there are, the GPU time itself counts, so that newcomers are seen.
 
-use heeler_engine::{Job, Key, Line, Order, Predict, View};
+use crate::predict::learn;
+use heeler_engine::{Calibration, Job, Key, Line, Order, Predict, View};
 use heeler_model::{Span, Time};
 
 /// Least service for each epoch first.
@@ -51,8 +52,11 @@ impl Order for Epochs {
     }
 
     fn observe(&mut self, note: &heeler_engine::Note, view: &View) -> Vec<heeler_model::JobId> {
-        self.predict.observe(note, view);
-        Vec::new()
+        learn(&mut *self.predict, note, view).into_iter().collect()
+    }
+
+    fn calibration(&self) -> Option<Calibration> {
+        self.predict.calibration()
     }
 
     fn save(&self) -> serde_json::Value {

@@ -1,14 +1,16 @@
 //! Who is expected to need least GPU time, in doubt. A job that has outlived most of what was
 //! predicted is taken to need a part of what it has had once more, so that a wrong prediction costs
-//! little: it slips back by itself, as under least attained service. Whoever runs counts as smaller
-//! than it is, so that nobody is stopped for a gain that the stop itself would eat up. Whoever has
-//! waited some times as long as it needs comes first, so that everybody starts. The more important
-//! come before all that, and jobs of tenants below their quota are looked at before others.
+//! little: it slips back by itself, as under least attained service. The more predictions were off
+//! so far, the less they count: jobs are tried rather than believed to be long. Whoever runs counts
+//! as smaller than it is, so that nobody is stopped for a gain that the stop itself would eat up.
+//! Whoever has waited some times as long as it needs comes first, so that everybody starts. The
+//! more important come before all that, and jobs of tenants below their quota, or without quotas
+//! below an equal share, are looked at before others.
 
 use heeler_engine::{Calibration, Job, Key, Line, Note, Order, Phase, Predict, View};
-use heeler_model::{JobId, Span, Time};
+use heeler_model::{JobId, KindSet, Span, Time};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Who is expected to need least.
 pub struct Expected {
@@ -16,15 +18,29 @@ pub struct Expected {
     pub predict: Box<dyn Predict>,
     /// The part of the time a job has had that it is taken to need once more, at least.
     pub doubt: f64,
+    /// How far predictions are taken to be off: what a job needs is divided by the factor by which
+    /// its predictor was off so far, to this power.
+    pub distrust: f64,
     /// How many times as much a running job must have left as the one it is stopped for.
     pub hold: f64,
+    /// How many times as long it must run still, beyond what `hold` asks for. A gang is not stopped
+    /// for a small job that takes longer, only because that is less GPU time.
+    pub longer: f64,
     /// What stopping and starting again takes, where jobs do not say it.
     pub restart: Span,
     /// For how long a job waits at least before it comes first.
     pub patience: Span,
     /// And how many times what it is expected to need.
     pub patience_times: f64,
-    /// Running jobs that started within the quota of their tenant.
+    /// The part of an equal share that a tenant without a quota gets before others get more.
+    pub floor: f64,
+    /// By which factor predictions were off when it was last looked at, and how many have ended.
+    pub off: (f64, u64),
+    /// By what each job's prediction is divided, as things were when it came.
+    pub divided: BTreeMap<JobId, f64>,
+    /// GPUs there are to share.
+    pub gpus: u32,
+    /// Running jobs that started within what their tenant is owed.
     pub guaranteed: BTreeSet<JobId>,
 }
 
@@ -34,6 +50,10 @@ const PARTS: f64 = 16.0;
 const RANGE: i64 = 1 << 54;
 /// Whether somebody has become so long that others should pass is looked at no more often, µs.
 const LOOK_US: f64 = 60e6;
+/// How often it is looked how far predictions were off: after so many jobs.
+const LOOK_BACK: u64 = 16;
+/// They are never taken to be further off.
+const OFF_MAX: f64 = 1000.0;
 /// Priorities beyond these make no further difference.
 const PRIORITY_MAX: i32 = 127;
 
@@ -43,7 +63,8 @@ impl Expected {
         let pace = job.spec.nominal_pace;
         let done = job.progress.done_at(view.now()) / pace;
         let work = self.predict.work(job, view).map_or(0.0, |work| work / pace);
-        (work.max(1.0), done.max(0.0))
+        let divided = self.divided.get(&job.id).copied().unwrap_or(1.0);
+        ((work / divided).max(1.0), done.max(0.0))
     }
 
     /// What a job is expected to need still, and how fast that changes while it works.
@@ -74,8 +95,26 @@ impl Expected {
         waited.micros() as f64 / (self.times(job) * (1.0 + self.doubt))
     }
 
+    /// See how far predictions were off, from time to time.
+    fn look_back(&mut self) {
+        self.off.1 += 1;
+        if self.off.1.is_multiple_of(LOOK_BACK)
+            && let Some(known) = self.predict.calibration()
+        {
+            self.off.0 = known.factor.clamp(1.0, OFF_MAX);
+        }
+    }
+
     fn gpus(job: &Job) -> f64 {
         f64::from(job.spec.demand.asked().max(1)) * f64::from(job.spec.demand.share.0) / 1000.0
+    }
+
+    /// Thousandths of GPUs that a job's tenant lacks to its floor, where it has no quota.
+    fn floor_left(&self, job: &Job, view: &View) -> i64 {
+        let all = u64::from(self.gpus) * 1000;
+        let share = view.tenants().equal_share(job.spec.tenant, all);
+        let floor = share.map_or(0, |share| (share as f64 * self.floor) as i64);
+        floor - view.tenants().usage(job.spec.tenant).milli as i64
     }
 
     /// What a running job would have left beyond what stopping it costs, and how fast that changes.
@@ -91,10 +130,14 @@ impl Expected {
     }
 }
 
+/// Where the keys of a job's priority begin.
+fn base(job: &Job) -> i64 {
+    -i64::from(job.spec.priority.clamp(-PRIORITY_MAX, PRIORITY_MAX)) * RANGE
+}
+
 impl Order for Expected {
     fn line(&self, job: &Job, view: &View) -> Line {
-        let priority = job.spec.priority.clamp(-PRIORITY_MAX, PRIORITY_MAX);
-        let base = -i64::from(priority) * RANGE;
+        let base = base(job);
         if self.comes_first(job, view) <= view.now() {
             let minor = job.submitted.micros() as i64;
             return Line { key: Key { major: base - RANGE / 2, minor }, slope: 0 };
@@ -138,25 +181,58 @@ impl Order for Expected {
     fn observe(&mut self, note: &Note, view: &View) -> Vec<JobId> {
         self.predict.observe(note, view);
         match note {
-            Note::Placed(id) if quota_left(view.job(*id), view).is_some_and(|left| left >= 0) => {
-                self.guaranteed.insert(*id);
+            Note::Placed(id) => {
+                let job = view.job(*id);
+                let owed = match quota_left(job, view) {
+                    Some(left) => left >= 0,
+                    None => self.floor_left(job, view) + job.milli() as i64 > 0,
+                };
+                if owed {
+                    self.guaranteed.insert(*id);
+                }
             }
-            Note::Paused(id) | Note::Left(id) => drop(self.guaranteed.remove(id)),
+            Note::Joined(id) => {
+                self.gpus = view.fleet().up_of(KindSet::ANY);
+                self.divided.entry(*id).or_insert(self.off.0.powf(self.distrust));
+            }
+            Note::Changed => self.gpus = view.fleet().up_of(KindSet::ANY),
+            Note::Paused(id) => drop(self.guaranteed.remove(id)),
+            Note::Left(id) => {
+                self.guaranteed.remove(id);
+                self.divided.remove(id);
+                self.look_back();
+            }
             _ => {}
         }
         Vec::new()
     }
 
-    /// A job that is within the quota of its tenant goes before those who are not.
+    /// A job that is within the quota of its tenant goes before those who are not, and so do jobs
+    /// of one without a quota that has less than its floor.
     fn tenant_rank(&self, job: &Job, extra_milli: i64, view: &View) -> i64 {
         let demand = &job.spec.demand;
         let milli = i64::from(demand.asked()) * i64::from(demand.share.0);
-        let left = quota_left(job, view).map(|left| left - extra_milli - milli);
-        i64::from(left.is_none_or(|left| left < 0))
+        let owed = match quota_left(job, view) {
+            Some(left) => left - extra_milli - milli >= 0,
+            None => self.floor_left(job, view) - extra_milli > 0,
+        };
+        i64::from(!owed)
+    }
+
+    fn protects_by_tenant(&self, view: &View) -> bool {
+        let tenants = view.tenants();
+        tenants.have_quotas() || (self.floor > 0.0 && tenants.len() > 1)
     }
 
     fn protects(&self, running: &Job, _view: &View) -> bool {
         self.guaranteed.contains(&running.id)
+    }
+
+    /// Who is more important, or has waited long enough, need not ask.
+    fn is_worth_a_stop(&self, waiting: (&Job, Key), running: (&Job, Key)) -> bool {
+        let left = |(job, key): (&Job, Key)| (key.major - base(job)) as f64 / Self::gpus(job);
+        let needs = left(waiting);
+        base(waiting.0) < base(running.0) || needs < 0.0 || left(running) >= self.longer * needs
     }
 
     fn by_tenant(&self) -> bool {
@@ -168,18 +244,28 @@ impl Order for Expected {
     }
 
     fn save(&self) -> Value {
-        json!({ "predict": self.predict.save(), "guaranteed": self.guaranteed })
+        json!({
+            "predict": self.predict.save(),
+            "off": self.off,
+            "divided": self.divided,
+            "gpus": self.gpus,
+            "guaranteed": self.guaranteed,
+        })
     }
 
     fn restore(&mut self, saved: &Value) -> Result<(), String> {
+        let wrong = |error: serde_json::Error| error.to_string();
+        self.off = serde_json::from_value(saved["off"].clone()).map_err(wrong)?;
+        self.divided = serde_json::from_value(saved["divided"].clone()).map_err(wrong)?;
+        self.gpus = saved["gpus"].as_u64().unwrap_or(0) as u32;
         let guaranteed = serde_json::from_value(saved["guaranteed"].clone());
-        self.guaranteed = guaranteed.map_err(|error| error.to_string())?;
+        self.guaranteed = guaranteed.map_err(wrong)?;
         self.predict.restore(&saved["predict"])
     }
 
     fn fork(&self) -> Box<dyn Order> {
-        let guaranteed = self.guaranteed.clone();
-        Box::new(Expected { predict: self.predict.fork(), guaranteed, ..*self })
+        let (guaranteed, divided) = (self.guaranteed.clone(), self.divided.clone());
+        Box::new(Expected { predict: self.predict.fork(), guaranteed, divided, ..*self })
     }
 }
 

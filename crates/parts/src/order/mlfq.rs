@@ -60,6 +60,9 @@ pub struct Mlfq {
     /// Whether jobs stand in a queue as they came into it, whether they run or not.
     #[serde(default)]
     as_entered: bool,
+    /// Whether they stand in it as they were submitted, then.
+    #[serde(default)]
+    as_submitted: bool,
     standings: BTreeMap<JobId, Standing>,
     /// Jobs in the row `Entered`.
     entered: Vec<JobId>,
@@ -79,6 +82,7 @@ impl Mlfq {
             served,
             promote_milli,
             as_entered: false,
+            as_submitted: false,
             standings: BTreeMap::new(),
             entered: Vec::new(),
             entries: 0,
@@ -91,6 +95,12 @@ impl Mlfq {
     #[must_use]
     pub fn as_entered(self, as_entered: bool) -> Mlfq {
         Mlfq { as_entered, ..self }
+    }
+
+    /// The same queues, in which jobs stand as they were submitted, whether they run or not.
+    #[must_use]
+    pub fn as_submitted(self) -> Mlfq {
+        Mlfq { as_entered: true, as_submitted: true, ..self }
     }
 
     fn enter(&mut self, id: JobId, queue: usize) {
@@ -187,7 +197,8 @@ impl Order for Mlfq {
         let Some(standing) = self.standings.get(&job.id) else { return Line::default() };
         let row = if self.as_entered { Row::Waiting } else { standing.row };
         let major = standing.queue as i64 * 3 + row as i64;
-        Line { key: Key { major, minor: standing.seat }, slope: 0 }
+        let minor = if self.as_submitted { 0 } else { standing.seat };
+        Line { key: Key { major, minor }, slope: 0 }
     }
 
     fn bends(&self, job: &Job, view: &View) -> Option<Time> {

@@ -1,7 +1,7 @@
 //! Any order, looked at again whenever a waiting job has waited for so long: what it is content
 //! with may have changed, though nothing has happened.
 
-use heeler_engine::{Job, Line, Note, Order, Phase, View};
+use heeler_engine::{Calibration, Job, Key, Line, Note, Order, Phase, View};
 use heeler_model::{JobId, Span, Time};
 use serde_json::Value;
 
@@ -39,6 +39,22 @@ impl Order for Patient {
 
     fn by_tenant(&self) -> bool {
         self.order.by_tenant()
+    }
+
+    fn protects(&self, running: &Job, view: &View) -> bool {
+        self.order.protects(running, view)
+    }
+
+    fn is_worth_a_stop(&self, waiting: (&Job, Key), running: (&Job, Key)) -> bool {
+        self.order.is_worth_a_stop(waiting, running)
+    }
+
+    fn protects_by_tenant(&self, view: &View) -> bool {
+        self.order.protects_by_tenant(view)
+    }
+
+    fn calibration(&self) -> Option<Calibration> {
+        self.order.calibration()
     }
 
     fn save(&self) -> Value {

@@ -1,6 +1,7 @@
 //! Shortest first, by what a predictor says: time or service, whole or remaining. While a job runs
 //! its remaining time falls at a steady rate, so the order keeps itself.
 
+use crate::predict::learn;
 use heeler_engine::{Calibration, Job, Key, Line, Note, Order, Predict, View};
 use heeler_model::{JobId, Time};
 use serde_json::Value;
@@ -67,8 +68,7 @@ impl Order for Shortest {
     }
 
     fn observe(&mut self, note: &Note, view: &View) -> Vec<JobId> {
-        self.predict.observe(note, view);
-        Vec::new()
+        learn(&mut *self.predict, note, view).into_iter().collect()
     }
 
     fn calibration(&self) -> Option<Calibration> {

@@ -285,6 +285,14 @@ impl Allot for Ahead {
         Ok(())
     }
 
+    fn predictor(&self) -> Option<&dyn Predict> {
+        Some(&*self.predict)
+    }
+
+    fn predictor_mut(&mut self) -> Option<&mut dyn Predict> {
+        Some(&mut *self.predict)
+    }
+
     fn fork(&self) -> Box<dyn Allot> {
         Box::new(Ahead {
             predict: self.predict.fork(),

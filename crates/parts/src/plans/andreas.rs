@@ -2,10 +2,12 @@
 //! energy and being late cost least together. Found by a randomised greedy search: jobs one after
 //! the other, those first that are nearest to being late, each in the shape that costs it least;
 //! then again with the order and the choices disturbed at random, and the cheapest of all is taken.
+//! Who runs and is put off has to start again, which costs time and energy, so nobody gives way
+//! unless that saves more: what is better has to be better than to let everybody go on.
 
 use super::Reckoning;
 use crate::goodput::{Allot, Candidate, Room, Shape, Shapes, speed};
-use heeler_engine::{Job, View};
+use heeler_engine::{Job, Predict, View};
 use heeler_model::{Reason, Span, Time};
 use rand::RngExt;
 
@@ -41,6 +43,8 @@ struct Row {
     index: usize,
     offers: Vec<Offer>,
     put_off: f64,
+    /// Whether it runs.
+    runs: bool,
     /// Seconds by which it would be late at best; below zero, to spare.
     pressure: f64,
 }
@@ -74,19 +78,23 @@ impl Andreas {
                 0 => UNKNOWN_WATTS,
                 watts => f64::from(watts),
             };
-            let kilowatt_h = watts * f64::from(shape.gpus) * needs_s / 3.6e6;
-            let energy = kilowatt_h * self.energy;
-            let cost = energy + self.lateness(candidate, needs_s, view);
+            let energy =
+                |seconds: f64| watts * f64::from(shape.gpus) * seconds / 3.6e6 * self.energy;
+            let cost = energy(needs_s) + self.lateness(candidate, needs_s, view);
             soonest_s = soonest_s.min(needs_s);
-            cheapest = cheapest
-                .min(energy + self.lateness(candidate, needs_s + self.round.secs_f64(), view));
+            // Whoever is put off starts again, in whatever shape.
+            let anew_s = needs_s + self.reckoning.restart_s(candidate.job)
+                - self.reckoning.start_s(candidate, shape);
+            let later_s = anew_s + self.round.secs_f64();
+            cheapest = cheapest.min(energy(anew_s) + self.lateness(candidate, later_s, view));
             offers.push(Offer { shape, cost });
         }
         offers.sort_by(|a, b| a.cost.total_cmp(&b.cost).then(a.shape.gpus.cmp(&b.shape.gpus)));
         let spare_s = due(candidate.job).map_or(0.0, |due| {
             due.secs_f64() - view.now().secs_f64() - soonest_s.min(UNKNOWN_S * 1e6)
         });
-        Row { index, offers, put_off: cheapest, pressure: -spare_s }
+        let runs = candidate.current.is_some();
+        Row { index, offers, put_off: cheapest, runs, pressure: -spare_s }
     }
 
     /// One pass: jobs in an order, each in the cheapest shape that is left and better than to wait,
@@ -127,7 +135,15 @@ impl Allot for Andreas {
             open.map(|(index, job)| self.row(index, job, &shapes, view)).collect();
         rows.sort_by(|a, b| b.pressure.total_cmp(&a.pressure).then(a.index.cmp(&b.index)));
         let first: Vec<usize> = (0..rows.len()).collect();
-        let mut best = self.pass(&rows, &first, jobs, room.clone(), || false);
+        // Those who run first: nobody stops for what is no better.
+        let (mut kept, rest): (Vec<usize>, Vec<usize>) =
+            first.iter().partition(|at| rows[**at].runs);
+        kept.extend(rest);
+        let mut best = self.pass(&rows, &kept, jobs, room.clone(), || false);
+        let pressed = self.pass(&rows, &first, jobs, room.clone(), || false);
+        if pressed.0 < best.0 * (1.0 - 1e-9) {
+            best = pressed;
+        }
         let mut random = view.rng("andreas");
         for _ in 0..self.tries {
             let mut order = first.clone();
@@ -152,6 +168,14 @@ impl Allot for Andreas {
     fn why(&self, job: &Job, view: &View) -> Option<Reason> {
         let asked = due(job)?;
         (asked < view.now()).then_some(Reason::DeadlineLost { asked })
+    }
+
+    fn predictor(&self) -> Option<&dyn Predict> {
+        Some(&*self.reckoning.predict)
+    }
+
+    fn predictor_mut(&mut self) -> Option<&mut dyn Predict> {
+        Some(&mut *self.reckoning.predict)
     }
 
     fn fork(&self) -> Box<dyn Allot> {

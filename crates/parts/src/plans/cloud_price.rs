@@ -4,7 +4,7 @@
 
 use super::Reckoning;
 use crate::goodput::{Allot, Candidate, Room, Shape, Shapes, speed};
-use heeler_engine::View;
+use heeler_engine::{Predict, View};
 
 /// Seconds that are assumed to be left of a job of which nobody can tell.
 const UNKNOWN_S: f64 = 3600.0;
@@ -103,6 +103,14 @@ impl Allot for CloudPrice {
             given[at] = picked;
         }
         given
+    }
+
+    fn predictor(&self) -> Option<&dyn Predict> {
+        Some(&*self.reckoning.predict)
+    }
+
+    fn predictor_mut(&mut self) -> Option<&mut dyn Predict> {
+        Some(&mut *self.reckoning.predict)
     }
 
     fn fork(&self) -> Box<dyn Allot> {

@@ -4,7 +4,7 @@
 
 use super::{Reckoning, Utility};
 use crate::goodput::{Allot, Candidate, Room, Shape, Shapes, speed};
-use heeler_engine::View;
+use heeler_engine::{Predict, View};
 use heeler_model::Span;
 
 /// Seconds of work that is assumed to be left of a job of which nobody can tell.
@@ -62,7 +62,9 @@ impl Gadget {
         let sizes = shapes.for_job(job, u32::MAX, view);
         let fastest = sizes.iter().map(|s| speed(candidate, *s, shapes, view)).fold(0.0, f64::max);
         let work = self.reckoning.predict.work(job, view).unwrap_or(done + fastest * UNKNOWN_S);
-        let work = work.max(done).max(f64::MIN_POSITIVE);
+        // A job that outlives its prediction has a slot's work left, or it would never run again.
+        let work = if work > done { work } else { done + fastest * self.slot.secs_f64() };
+        let work = work.max(f64::MIN_POSITIVE);
         let before = self.utility(done / work);
         let mut kinds: Vec<Vec<(Shape, f64)>> = vec![Vec::new(); shapes.up().len()];
         for shape in sizes {
@@ -113,6 +115,14 @@ impl Allot for Gadget {
             None => candidate.current,
         };
         jobs.iter().zip(&steps).map(shape).collect()
+    }
+
+    fn predictor(&self) -> Option<&dyn Predict> {
+        Some(&*self.reckoning.predict)
+    }
+
+    fn predictor_mut(&mut self) -> Option<&mut dyn Predict> {
+        Some(&mut *self.reckoning.predict)
     }
 
     fn fork(&self) -> Box<dyn Allot> {

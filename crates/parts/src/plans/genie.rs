@@ -4,7 +4,7 @@
 
 use super::Reckoning;
 use crate::goodput::{Allot, Candidate, Room, Shape, Shapes, speed};
-use heeler_engine::{Job, View};
+use heeler_engine::{Job, Predict, View};
 use heeler_model::{Reason, Time};
 
 /// Who is first among those who may still end in time.
@@ -100,6 +100,14 @@ impl Allot for Genie {
     fn why(&self, job: &Job, view: &View) -> Option<Reason> {
         let asked = due(job)?;
         (asked < view.now()).then_some(Reason::DeadlineLost { asked })
+    }
+
+    fn predictor(&self) -> Option<&dyn Predict> {
+        Some(&*self.reckoning.predict)
+    }
+
+    fn predictor_mut(&mut self) -> Option<&mut dyn Predict> {
+        Some(&mut *self.reckoning.predict)
     }
 
     fn fork(&self) -> Box<dyn Allot> {

@@ -22,7 +22,7 @@ pub use spin::Spin;
 pub use utility::Utility;
 
 use crate::goodput::{Candidate, Shape, Shapes, left, speed};
-use heeler_engine::{Predict, View};
+use heeler_engine::{Job, Predict, View};
 use heeler_model::{Span, Time};
 
 /// What is needed to reckon when a job would end.
@@ -53,8 +53,12 @@ impl Reckoning {
     /// Seconds until a job gets on in a shape.
     pub fn start_s(&self, candidate: &Candidate, shape: Shape) -> f64 {
         let stays = candidate.current.is_some_and(|current| current.is_like(shape));
-        let restart = candidate.job.spec.restart_s().unwrap_or(self.restart.secs_f64());
-        if stays { 0.0 } else { restart }
+        if stays { 0.0 } else { self.restart_s(candidate.job) }
+    }
+
+    /// Seconds that starting again takes a job.
+    pub fn restart_s(&self, job: &Job) -> f64 {
+        job.spec.restart_s().unwrap_or(self.restart.secs_f64())
     }
 
     /// When a job would end in a shape.

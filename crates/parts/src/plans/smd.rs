@@ -4,7 +4,7 @@
 
 use super::{Reckoning, Utility};
 use crate::goodput::{Allot, Candidate, Shape, Shapes, speed};
-use heeler_engine::View;
+use heeler_engine::{Predict, View};
 use heeler_solve::choose::{Chooser, Choosing, Offer, WORK_MAX};
 
 /// However late a job is, running it is worth this part of its value.
@@ -65,6 +65,14 @@ impl Allot for Smd {
         let chosen = Choosing { capacities, rows }.cheapest(WORK_MAX);
         let picks = chosen.picks.into_iter().zip(offered);
         picks.map(|(pick, shapes)| pick.map(|index| shapes[index])).collect()
+    }
+
+    fn predictor(&self) -> Option<&dyn Predict> {
+        Some(&*self.reckoning.predict)
+    }
+
+    fn predictor_mut(&mut self) -> Option<&mut dyn Predict> {
+        Some(&mut *self.reckoning.predict)
     }
 
     fn fork(&self) -> Box<dyn Allot> {

@@ -5,7 +5,7 @@
 
 use super::Reckoning;
 use crate::goodput::{Allot, Candidate, Room, Shape, Shapes};
-use heeler_engine::View;
+use heeler_engine::{Predict, View};
 use heeler_solve::{Linear, Status};
 use rand::RngExt;
 
@@ -188,6 +188,14 @@ impl Allot for Spin {
             }
         }
         given
+    }
+
+    fn predictor(&self) -> Option<&dyn Predict> {
+        Some(&*self.reckoning.predict)
+    }
+
+    fn predictor_mut(&mut self) -> Option<&mut dyn Predict> {
+        Some(&mut *self.reckoning.predict)
     }
 
     fn fork(&self) -> Box<dyn Allot> {

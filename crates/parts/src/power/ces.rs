@@ -57,7 +57,7 @@ impl Ces {
         self.seen.push(used);
         let (slot, wanted) = (self.slots, used + habits.spare);
         self.slots += 1;
-        if slot < FIRST_SLOTS {
+        if slot < FIRST_SLOTS && slot >= self.keep_until {
             self.on = wanted.min(all);
             return self.on;
         }
@@ -71,6 +71,12 @@ impl Ces {
             self.on = wanted;
         }
         self.on
+    }
+
+    /// Between two looks more were needed, and so many are on now: none goes for a while.
+    pub fn woken(&mut self, on: u32, habits: &Habits) {
+        self.on = on;
+        self.keep_until = self.slots + habits.keep;
     }
 
     /// Whether fewer are used than before, and will be.

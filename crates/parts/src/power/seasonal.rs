@@ -1,14 +1,17 @@
 //! A forecast of how many nodes are used: what was used at that time on the last seven days, moved
 //! by most of how far the last hour is off from it.
 
+use heeler_model::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Slots of ten minutes in an hour, a day and all that is remembered.
+/// How long a slot is.
+pub const SLOT: Span = Span::from_secs(600);
+/// Slots in an hour, a day and all that is remembered.
 const HOUR: usize = 6;
 const DAY: usize = 24 * HOUR;
 const DAYS: usize = 7;
-const KEPT: usize = DAYS * DAY + HOUR;
+pub(super) const KEPT: usize = DAYS * DAY + HOUR;
 /// How much of the last hour's difference stays.
 const STAYS: f64 = 0.9;
 

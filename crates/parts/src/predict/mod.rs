@@ -29,3 +29,20 @@ pub use noisy::{Error, Noisy};
 pub use oracle::Oracle;
 pub use tally::Tally;
 pub use trees::Trees;
+
+use heeler_engine::{Note, Predict, View};
+use heeler_model::{JobId, Report};
+
+/// Let a predictor learn. Says of whom it has changed its mind: what most say of a job stands, but
+/// a curve through losses bends with every report.
+pub(crate) fn learn(predict: &mut dyn Predict, note: &Note, view: &View) -> Option<JobId> {
+    let Note::Reported { job: id, report: Report::Loss { .. } | Report::Score { .. } } = note
+    else {
+        predict.observe(note, view);
+        return None;
+    };
+    let job = view.jobs().get(*id)?;
+    let before = predict.work(job, view);
+    predict.observe(note, view);
+    (predict.work(job, view) != before).then_some(*id)
+}

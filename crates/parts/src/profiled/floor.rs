@@ -3,7 +3,7 @@
 
 use super::pairing::{Alone, Residents};
 use crate::place::{Fit, Remainder, why_not};
-use heeler_engine::{Draft, Fleet, Grip, Job, Pick, Place, View, Want};
+use heeler_engine::{DemandId, Draft, Fleet, Grip, Job, Pick, Place, View, Want};
 use heeler_model::{Assignment, Milli, NodeId, Placement, Reason, Slice, TenantId};
 use std::collections::BTreeMap;
 
@@ -51,12 +51,19 @@ pub(super) struct Floor<'a> {
     kept: Vec<Placement>,
     /// What tenants get by this plan, and give back.
     more: BTreeMap<TenantId, i64>,
+    /// GPUs of the largest node.
+    pub(super) node_gpus: u32,
+    /// Why jobs with such demands, and such shares, found no GPUs of their own. While jobs go on
+    /// there is only less and less room.
+    full: BTreeMap<(DemandId, Milli), Reason>,
 }
 
 impl<'a> Floor<'a> {
     pub(super) fn new(view: &View<'a>, trials: Vec<NodeId>) -> Floor<'a> {
         let (draft, more) = (view.state().draft(), BTreeMap::new());
-        Floor { draft, view: *view, trials, kept: Vec::new(), more }
+        let node_gpus = draft.cluster().nodes.iter().map(|node| node.gpus).max().unwrap_or(0);
+        let (kept, full) = (Vec::new(), BTreeMap::new());
+        Floor { draft, view: *view, trials, kept, more, node_gpus, full }
     }
 
     /// Whether a tenant's limits let a job have a share of each GPU.
@@ -118,6 +125,18 @@ impl<'a> Floor<'a> {
         for kept in std::mem::take(&mut self.kept) {
             self.draft.release(&kept, WHOLE);
         }
+    }
+
+    /// GPUs for a job that goes on, with a share of each, out of what is free.
+    pub(super) fn place_on(&mut self, job: &Job, share: Milli) -> Result<Placement, Reason> {
+        if let Some(reason) = self.full.get(&(job.demand, share)) {
+            return Err(*reason);
+        }
+        let placed = self.place(job, share);
+        if let Err(reason) = &placed {
+            self.full.insert((job.demand, share), *reason);
+        }
+        placed
     }
 
     /// GPUs for a job, with a share of each, out of what is free.

@@ -191,8 +191,7 @@ impl Profiled {
         floor: &mut Floor<'a>,
     ) -> Result<Assignment, Reason> {
         let pairing = self.pairing.as_ref();
-        let node_gpus = floor.draft.cluster().nodes.iter().map(|node| node.gpus).max();
-        let can_share = pairing.filter(|how| how.shares(job, node_gpus.unwrap_or(0)));
+        let can_share = pairing.filter(|how| how.shares(job, floor.node_gpus));
         let share = can_share.map_or(job.spec.demand.share, |_| HALF);
         floor.within_limits(job, share)?;
         if let Some(how) = can_share.filter(|_| self.shares()) {
@@ -201,7 +200,7 @@ impl Profiled {
                 return Ok(floor.join(job, &alone));
             }
         }
-        let placement = floor.place(job, share)?;
+        let placement = floor.place_on(job, share)?;
         // Two who share are on one node.
         let share = if placement.nodes() == 1 { share } else { job.spec.demand.share };
         floor.within_limits(job, share)?;

@@ -19,6 +19,16 @@ fn sort(job: &Job) -> Option<Sort> {
     whole.then_some(Sort { model: job.spec.model, demand })
 }
 
+/// What two take of each GPU that they share, and beside it.
+pub(super) fn both(one: &Demand, other: &Demand) -> Demand {
+    Demand {
+        gpu_memory_mb: one.gpu_memory_mb.saturating_add(other.gpu_memory_mb),
+        cpu_milli: one.cpu_milli.saturating_add(other.cpu_milli),
+        memory_mb: one.memory_mb.saturating_add(other.memory_mb),
+        ..*one
+    }
+}
+
 /// The parts of their rates alone that two sorts keep together on a kind of GPU.
 fn kept(one: Sort, other: Sort, kind: KindId, view: &View) -> Option<(f64, f64)> {
     let (a, b) = (&one.demand, &other.demand);
@@ -26,12 +36,7 @@ fn kept(one: Sort, other: Sort, kind: KindId, view: &View) -> Option<(f64, f64)>
     let pairs = &fleet.cluster().pairs;
     let first = pairs.pace(kind, gpus, (one.model, other.model))?;
     let second = pairs.pace(kind, gpus, (other.model, one.model))?;
-    let both = Demand {
-        gpu_memory_mb: a.gpu_memory_mb.saturating_add(b.gpu_memory_mb),
-        cpu_milli: a.cpu_milli.saturating_add(b.cpu_milli),
-        memory_mb: a.memory_mb.saturating_add(b.memory_mb),
-        ..*a
-    };
+    let both = both(a, b);
     let alike = gpus == b.asked() && a.reach == b.reach;
     (alike && fleet.together_ever(kind, &both) >= gpus).then_some((first, second))
 }

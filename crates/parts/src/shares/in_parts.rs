@@ -2,7 +2,7 @@
 //! part of every kind of GPU, and the rows are put together (POP, Narayanan et al., SOSP 2021).
 
 use super::{Due, Shares};
-use heeler_engine::{Job, View};
+use heeler_engine::{Job, Predict, View};
 use heeler_solve::{Pair, in_groups};
 use serde_json::Value;
 
@@ -45,6 +45,14 @@ impl Shares for InParts {
 
     fn settle(&mut self, jobs: &[&Job], places: &[f64], view: &View) {
         self.inner.settle(jobs, places, view);
+    }
+
+    fn predictor(&self) -> Option<&dyn Predict> {
+        self.inner.predictor()
+    }
+
+    fn predictor_mut(&mut self) -> Option<&mut dyn Predict> {
+        self.inner.predictor_mut()
     }
 
     fn save(&self) -> Value {

@@ -176,6 +176,14 @@ impl Shares for Matching {
         Ok(())
     }
 
+    fn predictor(&self) -> Option<&dyn Predict> {
+        Some(&*self.predict)
+    }
+
+    fn predictor_mut(&mut self) -> Option<&mut dyn Predict> {
+        Some(&mut *self.predict)
+    }
+
     fn fork(&self) -> Box<dyn Shares> {
         let (predict, matched) = (self.predict.fork(), self.matched.clone());
         Box::new(Matching { alpha: self.alpha, predict, matched })

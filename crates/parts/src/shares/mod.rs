@@ -60,6 +60,16 @@ pub trait Shares: Send {
         let _ = (jobs, places, view);
     }
 
+    /// Who says how long jobs are, if anybody does. The loop lets it learn and keeps what it knows.
+    fn predictor(&self) -> Option<&dyn Predict> {
+        None
+    }
+
+    /// The same, to learn.
+    fn predictor_mut(&mut self) -> Option<&mut dyn Predict> {
+        None
+    }
+
     /// What was learned.
     fn save(&self) -> Value {
         Value::Null

@@ -265,6 +265,14 @@ impl Shares for Optimal {
         Ok(())
     }
 
+    fn predictor(&self) -> Option<&dyn Predict> {
+        Some(&*self.predict)
+    }
+
+    fn predictor_mut(&mut self) -> Option<&mut dyn Predict> {
+        Some(&mut *self.predict)
+    }
+
     fn fork(&self) -> Box<dyn Shares> {
         let (predict, isolated) = (self.predict.fork(), self.isolated.clone());
         Box::new(Optimal { predict, isolated, ..*self })

@@ -7,7 +7,7 @@ use super::accounts::{Account, Books};
 use super::beside::together;
 use super::seating::{Chosen, seat};
 use super::{Shares, rate};
-use heeler_engine::{Note, Policy, RoundClock, View};
+use heeler_engine::{Calibration, Note, Policy, Predict, RoundClock, View};
 use heeler_model::{JobId, KindId, KindSet, Plan, Reason, Scope, Span, TenantId, Time, Wait};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -18,6 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 struct Saved {
     books: Books,
     shares: Value,
+    #[serde(default)]
+    predict: Value,
 }
 
 /// Rounds that realise shares.
@@ -224,6 +226,9 @@ impl Policy for RoundTarget {
 
     fn observe(&mut self, note: &Note, view: &View) {
         self.books.turn.observe(note, self.round, view);
+        if let Some(predict) = self.shares.predictor_mut() {
+            predict.observe(note, view);
+        }
         match note {
             Note::Joined(id) => self.books.joined(*id, self.half_round_s(), view),
             Note::Placed(id) | Note::Began(id) => self.books.placed(*id, view),
@@ -271,16 +276,25 @@ impl Policy for RoundTarget {
         self.shares.packs()
     }
 
+    fn calibrations(&self) -> Vec<Calibration> {
+        self.shares.predictor().and_then(Predict::calibration).into_iter().collect()
+    }
+
     fn save(&self) -> Value {
-        let saved = Saved { books: self.books.clone(), shares: self.shares.save() };
+        let predict = self.shares.predictor().map_or(Value::Null, Predict::save);
+        let saved = Saved { books: self.books.clone(), shares: self.shares.save(), predict };
         serde_json::to_value(saved).expect("plain data")
     }
 
     fn restore(&mut self, saved: &Value, _view: &View) -> Result<(), String> {
         let saved = serde_json::from_value(saved.clone()).map_err(|error| error.to_string())?;
-        let Saved { books, shares } = saved;
+        let Saved { books, shares, predict } = saved;
         self.books = books;
-        self.shares.restore(&shares)
+        self.shares.restore(&shares)?;
+        match self.shares.predictor_mut().filter(|_| !predict.is_null()) {
+            Some(predictor) => predictor.restore(&predict),
+            None => Ok(()),
+        }
     }
 
     fn fork(&self) -> Box<dyn Policy> {

@@ -1,6 +1,7 @@
 //! Who of a round sits where: whoever can stays where it is, the others are placed anew, large
 //! gangs first, because they have the hardest time.
 
+use super::beside::both;
 use crate::place::{Fit, Remainder};
 use heeler_engine::{Draft, Grip, Job, Pick, Place, View, Want};
 use heeler_model::{Assignment, JobId, KindId, KindSet, Milli, Placement, Plan, Run, Wait};
@@ -68,6 +69,9 @@ pub(super) fn seat(chosen: &[Chosen], plan: &mut Plan, view: &View) {
     fresh.sort_by_key(|one| (std::cmp::Reverse(gpus(one)), one.job, one.beside));
     for one in fresh {
         let mut want = Want::as_asked(view.job(one.job));
+        if let Some(other) = one.beside {
+            want.demand = both(&want.demand, &view.job(other).spec.demand);
+        }
         want.demand.kinds = KindSet::only(one.kind);
         let found = TOGETHER.place(&want, &draft, view);
         match found {

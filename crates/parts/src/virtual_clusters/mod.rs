@@ -7,7 +7,7 @@ mod walk;
 
 use crate::cells::{Answer, Cells, OPPORTUNISTIC, Phase, Request};
 use describe::{Described, NOBODY, cluster_name, quotas};
-use heeler_engine::{DemandId, Job, Key, Note, Order, Policy, View};
+use heeler_engine::{Calibration, DemandId, Job, Key, Note, Order, Policy, View};
 use heeler_model::{JobId, Plan, TenantId, Time};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
@@ -319,6 +319,10 @@ impl Policy for VirtualClusters {
 
     fn wake(&self, _view: &View) -> Option<Time> {
         self.bends.first().map(|(at, _)| *at)
+    }
+
+    fn calibrations(&self) -> Vec<Calibration> {
+        self.order.calibration().into_iter().collect()
     }
 
     fn save(&self) -> Value {

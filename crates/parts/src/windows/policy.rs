@@ -6,7 +6,7 @@ use super::epochs::Epochs;
 use super::worth::{Aims, FairEnd, lefts, worths};
 use crate::place::{Fit, Remainder};
 use crate::round_turn::RoundTurn;
-use heeler_engine::{Grip, Job, Note, Pick, Place, Policy, Predict, View, Want};
+use heeler_engine::{Calibration, Grip, Job, Note, Pick, Place, Policy, Predict, View, Want};
 use heeler_model::{
     Assignment, JobId, KindSet, Plan, Reason, Report, Run, Scope, Span, TenantId, Time, Wait,
 };
@@ -330,6 +330,10 @@ impl Policy for Windows {
 
     fn wake(&self, view: &View) -> Option<Time> {
         self.books.turn.wake(view)
+    }
+
+    fn calibrations(&self) -> Vec<Calibration> {
+        self.predict.calibration().into_iter().collect()
     }
 
     fn save(&self) -> Value {

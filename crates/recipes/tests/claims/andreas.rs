@@ -1,6 +1,7 @@
 //! ANDREAS: energy and being late.
 
 use super::scene::{Row, Run, Scene, job};
+use heeler_sim::world::Cost;
 
 /// A frugal kind of GPU, and one that is twice as fast and takes four times as many watts.
 fn scene(rows: impl IntoIterator<Item = Row>) -> Scene {
@@ -62,4 +63,39 @@ fn andreas_with_room_for_all_leaves_jobs_alone() {
     let seen = Scene::new("1x8", rows).run("andreas", &[]);
     let starts = ["a", "b", "c"].map(|name| (seen.start(name), seen.stays(name).len()));
     assert_eq!(starts, [(0.0, 1), (60.0, 1), (120.0, 1)]);
+}
+
+/// Both want all GPUs and are late from some time on. To take turns would only cost more.
+#[test]
+fn andreas_stops_nobody_for_an_equal() {
+    let rows = [
+        job("a", 0, 4, 1800).due(&[(900, 1)]),
+        job("b", 0, 4, 1800).due(&[(900, 1)]),
+        job("c", 60, 4, 1800).due(&[(900, 1)]),
+    ];
+    let seen = Scene::new("1x4", rows).run("andreas", &[]);
+    let stays = ["a", "b", "c"].map(|name| seen.stays(name).len());
+    assert_eq!((stays, seen.preemptions()), ([1, 1, 1], 0));
+}
+
+/// Twice as much as there is room for, at times, where starting again takes half a minute.
+#[test]
+fn andreas_restarts_less_where_restarts_cost() {
+    let rows = (0..60u64).map(|index| {
+        let (gpus, length) = ([1, 2, 4][index as usize % 3], 600 + 400 * (index % 5));
+        let submit = 150 * index;
+        let due = submit + length * [1, 2, 6][index as usize % 3] + 120;
+        job(&index.to_string(), submit, gpus, length).due(&[(due, 1)])
+    });
+    let mut scene = scene(rows);
+    let costs = &mut scene.world.costs;
+    (costs.restore, costs.relocate) = (Cost::fixed(30.0), Cost::fixed(30.0));
+    let told = |restart: &str| {
+        let seen = scene.run("andreas", &[("restart", restart)]);
+        let moved: u32 = seen.simulation.records().all().iter().map(|record| record.moves).sum();
+        (seen.preemptions() + moved, cost(&scene, &seen))
+    };
+    let (with, without) = (told("30 s"), told("0 s"));
+    assert!(3 * with.0 < 2 * without.0, "{with:?} {without:?}");
+    assert!(1.5 * with.1 < without.1, "{with:?} {without:?}");
 }

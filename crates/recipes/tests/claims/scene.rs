@@ -56,6 +56,12 @@ impl Row {
         self
     }
 
+    /// It begins anew whenever it is stopped.
+    pub(crate) fn forgets(mut self) -> Row {
+        self.job.spec.extras_mut().forgets = true;
+        self
+    }
+
     /// How long it runs, seconds.
     pub(crate) fn length_s(&self) -> f64 {
         self.job.duration().secs_f64()

@@ -117,6 +117,32 @@ fn slow_gpus_make_nobody_take_turns() {
     }
 }
 
+/// Predictions ever more wrong, until they say nothing: at sigma 8 they are off by a factor of
+/// 3,000 for a third of the jobs. Nowhere does more noise help by much, there is no cliff, and
+/// without any information it is not worse than first come, first served, and at most 1.4 times as
+/// slow as the best guess without any, which is least attained service.
+#[test]
+fn srsf_degrades_gracefully_with_noise() {
+    let scene = |seed: u64| {
+        let shape = Shape::Philly;
+        let options = GeneratorOptions { shape, jobs: 1000, load: 2.0, seed, ..Default::default() };
+        Scene::generated("4x8", &options)
+    };
+    let scenes = [1, 2, 3, 4, 5, 6, 7, 8].map(scene);
+    let mean_s = |recipe: &str, knobs: Knobs| {
+        scenes.iter().map(|scene| scene.run(recipe, knobs).mean_s()).sum::<f64>() / 8.0
+    };
+    let means = ["0", "1", "2", "4", "6", "8"].map(|sigma| {
+        let predict = format!("{{ noisy = {{ sigma = {sigma} }} }}");
+        mean_s("srsf", &[("predict", &predict)])
+    });
+    let (fifo, las) = (mean_s("fifo-skip", &[]), mean_s("las", &[]));
+    assert!(means.windows(2).all(|pair| pair[1] > 0.97 * pair[0]), "nearly monotone: {means:?}");
+    assert!(means.windows(2).all(|pair| pair[1] < 1.25 * pair[0]), "no cliff: {means:?}");
+    assert!(means[2] < 1.1 * means[0] && means[0] < 0.75 * fifo, "{means:?} against {fifo}");
+    assert!(means[5] < fifo && means[5] < 1.4 * las, "{means:?} against {fifo}, {las}");
+}
+
 /// A job of four GPUs and 10 s has 40 GPU seconds to go, four of one GPU and 20 s have 20 each. By
 /// time the large one goes first: 10 and four times 30, on average 26 s. By service it goes last:
 /// four times 20 and 30, on average 22 s.

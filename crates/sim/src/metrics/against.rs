@@ -2,7 +2,7 @@
 
 use crate::record::Record;
 use crate::simulation::Simulation;
-use crate::workload::{Table, TraceError};
+use crate::workload::{Header, Row, Table, TraceError};
 use heeler_model::{JobId, Span};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,7 +13,8 @@ use std::path::Path;
 pub struct Agreement {
     /// Jobs of the other's table.
     pub jobs: usize,
-    /// Of those, jobs whose completion time is the same to a millisecond.
+    /// Of those, jobs whose completion time is the same: to a millisecond, or to the digits that
+    /// are written down of hours.
     pub equal: usize,
     /// Of those, jobs that are not in the simulation or did not finish there.
     pub missing: usize,
@@ -30,14 +31,66 @@ pub struct Agreement {
 /// What tables call the job and its completion time, and what that is counted in.
 const JOB: [&str; 2] = ["job_id", "job"];
 const COMPLETION: [&str; 4] = ["JCT", "jct", "jct_s", "completion_s"];
-/// What they call its submission and its end, where they have those instead.
-const ENDS: [&str; 2] = ["submit", "finish"];
+/// What they call its submission and its end, where they have those instead, and how many seconds
+/// these are counted in.
+const ENDS: [([&str; 2], f64); 2] =
+    [(["submit", "finish"], 1.0), (["arrival_h", "finish_h"], 3600.0)];
 
 /// Results are written down rounded; closer than this is the same.
 const SAME: Span = Span::from_micros(1_000);
 
+/// Where a table has completion times.
+#[derive(Clone, Copy)]
+enum Times {
+    /// In a column, seconds.
+    Column(&'static str),
+    /// Between a submission and an end, in so many seconds each.
+    Between([&'static str; 2], f64),
+}
+
+impl Times {
+    fn of(header: &Header, path: &Path) -> Result<Times, TraceError> {
+        let column = COMPLETION.iter().find(|name| header.has(&[name]));
+        let ends = || ENDS.iter().find(|(names, _)| header.has(names));
+        match column {
+            Some(name) => Ok(Times::Column(name)),
+            None => ends().map(|(names, unit)| Times::Between(*names, *unit)).ok_or_else(|| {
+                let pair = |(names, _): &([&str; 2], f64)| names.join(" and ");
+                let message = "has no column for the completion time";
+                TraceError::file(path, message).hint(format!(
+                    "call it {}, or have columns {}",
+                    COMPLETION.join(" or "),
+                    ENDS.iter().map(pair).collect::<Vec<_>>().join(", or ")
+                ))
+            }),
+        }
+    }
+
+    /// The completion time of a row, and how far off it may be for being rounded, seconds.
+    fn read(self, row: &Row) -> Result<(f64, f64), TraceError> {
+        match self {
+            Times::Column(name) => Ok((row.number(name)?, SAME.secs_f64())),
+            Times::Between([from, to], unit) => {
+                let time = (row.number(to)? - row.number(from)?) * unit;
+                let off = match unit > 1.0 {
+                    true => (rounding(row.text(from)?) + rounding(row.text(to)?)) * unit,
+                    false => 0.0,
+                };
+                Ok((time, SAME.secs_f64() + off))
+            }
+        }
+    }
+}
+
+/// Half of what the last digit of a number stands for.
+fn rounding(text: &str) -> f64 {
+    let digits = text.split_once('.').map_or(0, |(_, behind)| behind.trim().len());
+    0.5 * 10f64.powi(-(digits.min(15) as i32))
+}
+
 impl Agreement {
-    /// Compare with a table that has a column for the job and one for its completion time.
+    /// Compare with a table that has a column for the job and one for its completion time, or for
+    /// its submission and its end.
     pub fn with(simulation: &Simulation, path: &Path) -> Result<Agreement, TraceError> {
         let table = Table::open(path, ',')?;
         let header = table.header();
@@ -49,11 +102,7 @@ impl Agreement {
             })
         };
         let job_column = column(&JOB, "job")?;
-        let from_ends = header.has(&ENDS) && COMPLETION.iter().all(|name| !header.has(&[name]));
-        let time_column = match from_ends {
-            true => ENDS[1],
-            false => column(&COMPLETION, "completion time")?,
-        };
+        let times = Times::of(header, path)?;
         let jobs = simulation.records().iter().map(|(job, _)| job);
         let names: BTreeMap<String, JobId> = jobs.map(|job| (simulation.name(job), job)).collect();
         let mut agreement = Agreement::default();
@@ -61,8 +110,7 @@ impl Agreement {
         table.each(|row| {
             agreement.jobs += 1;
             let name = row.text(job_column)?;
-            let submitted = if from_ends { row.number(ENDS[0])? } else { 0.0 };
-            let theirs = row.number(time_column)? - submitted;
+            let (theirs, off_s) = times.read(row)?;
             let record = names.get(name).map(|job| &simulation.records()[*job]);
             let Some(ours) = record.and_then(Record::completion) else {
                 agreement.missing += 1;
@@ -72,7 +120,7 @@ impl Agreement {
             let difference = (ours - theirs).abs();
             here += ours;
             there += theirs;
-            if difference <= SAME.secs_f64() {
+            if difference <= off_s {
                 agreement.equal += 1;
             } else if agreement.first_different.len() < 5 {
                 agreement.first_different.push((name.to_string(), ours, theirs));

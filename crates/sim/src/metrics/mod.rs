@@ -4,6 +4,7 @@ mod against;
 mod fairness;
 mod interval;
 mod jobs;
+mod nodes;
 mod pareto;
 mod services;
 mod spread;
@@ -13,6 +14,7 @@ pub use against::Agreement;
 pub use fairness::{Fairness, FinishTime};
 pub use interval::Interval;
 pub use jobs::write_jobs;
+pub use nodes::NodeFigures;
 pub use pareto::pareto_front;
 pub use services::ServiceFigures;
 pub use spread::{Spread, quantile};
@@ -127,6 +129,9 @@ pub struct Summary {
     /// What the GPUs that jobs held have cost, where kinds have prices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+    /// How nodes were used, where the recipe switches them off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<NodeFigures>,
     /// Deadlines.
     pub deadlines: Deadlines,
     /// By tenant, in the order of the cluster.
@@ -187,6 +192,7 @@ impl Summary {
                 idle: (total.there_milli_us - held).max(0.0) / GPU_HOUR,
                 shared: simulation.watch.shared_us() * 1000.0 / GPU_HOUR,
             },
+            nodes: simulation.watch.node_time.as_ref().map(NodeFigures::of),
             deadlines: deadlines(jobs),
             tenants: by_tenant(jobs, cluster),
             sizes: by_size(jobs, cluster),

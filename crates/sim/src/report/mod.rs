@@ -2,12 +2,15 @@
 //! by side. Charts are drawn here; the script of the page only reads them out. What the page shows
 //! is described in `docs/reference/report.md`.
 
+mod axis;
 mod bars;
 mod colours;
 mod curves;
 mod frame;
+mod fronts;
 mod gantt;
 mod groups;
+mod labels;
 mod occupancy;
 mod page;
 mod panels;
@@ -19,12 +22,15 @@ mod services;
 mod shares;
 mod strips;
 mod studies;
+mod sweeps;
 mod table;
 mod text;
 
+pub use fronts::{Figures, Front, Weighed};
 pub use occupancy::{Look, Occupancy};
 pub use rows::Rows;
 pub use run::Run;
+pub use sweeps::{Sweep, SweepLine};
 
 use std::io::Write;
 
@@ -37,6 +43,10 @@ pub struct Report {
     pub facts: Vec<(String, String)>,
     /// The runs, in the order in which they are shown.
     pub runs: Vec<Run>,
+    /// Recipes weighed against each other over all seeds, for each load.
+    pub fronts: Vec<Front>,
+    /// What came of changing the load or a knob.
+    pub sweeps: Vec<Sweep>,
 }
 
 impl Report {

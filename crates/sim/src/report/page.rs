@@ -7,7 +7,7 @@ use super::panels::{panels, wide};
 use super::run::Run;
 use super::table::{key, table};
 use super::text::{clip, escape};
-use super::{Report, curves, services, strips, studies};
+use super::{Report, curves, fronts, services, strips, studies, sweeps};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -34,7 +34,7 @@ pub(super) fn page(report: &Report) -> String {
     if runs.is_empty() {
         out.push_str("<p class=\"nothing\">There are no runs.</p>");
     } else {
-        body(&mut out, runs);
+        body(&mut out, report);
     }
     let summaries = summaries(report).to_string();
     // Inside a script nothing is unescaped, so what could end it is written otherwise.
@@ -60,7 +60,8 @@ fn header(out: &mut String, report: &Report) {
     out.push_str("</header>\n");
 }
 
-fn body(out: &mut String, runs: &[Run]) {
+fn body(out: &mut String, report: &Report) {
+    let runs = &report.runs[..];
     let length_s = runs.iter().map(|run| run.levels.length_s()).fold(0.0, f64::max).max(1e-3);
     let tenants = Tenants::of(runs);
     out.push_str("<section><h2>Summary</h2>");
@@ -72,6 +73,8 @@ fn body(out: &mut String, runs: &[Run]) {
         }
     };
     let _ = writeln!(out, "<p class=\"reading\">{reading}</p>{}</section>", table(runs));
+    fronts::section(out, &report.fronts);
+    sweeps::section(out, &report.sweeps);
     distributions(out, runs);
     if let Some(drawn) = studies::studies(runs, length_s) {
         let _ = writeln!(out, "<section><h2>Studies</h2>{}{drawn}</section>", legend(runs));
@@ -215,9 +218,16 @@ fn summaries(report: &Report) -> Value {
         json!({ "label": run.label, "summary": summary, "tenants_left_out": left_out })
     });
     let facts = report.facts.iter().map(|(name, value)| json!([name, value]));
-    json!({
+    let mut value = json!({
         "title": report.title,
         "facts": facts.collect::<Vec<_>>(),
         "runs": runs.collect::<Vec<_>>(),
-    })
+    });
+    if !report.fronts.is_empty() {
+        value["fronts"] = json!(report.fronts);
+    }
+    if !report.sweeps.is_empty() {
+        value["sweeps"] = json!(report.sweeps);
+    }
+    value
 }

@@ -165,15 +165,21 @@ impl Scale {
 
     /// Time from zero.
     pub(super) fn linear_time(high: f64, from_px: f64, to_px: f64) -> Scale {
-        let steps = [1.0, 2.0, 5.0, 10.0, 15.0, 30.0].map(|step| [step, step * 60.0]);
-        let hours = [1.0, 2.0, 3.0, 6.0, 12.0].map(|step| step * 3_600.0);
-        let mut all: Vec<f64> = steps.iter().flatten().copied().chain(hours).collect();
-        let days = |step: f64| (0..6).map(move |power| step * DAY * 10f64.powi(power));
-        all.extend([1.0, 2.0, 5.0].into_iter().flat_map(days));
-        all.extend([1e-3, 1e-2, 0.1, 0.2, 0.5]);
-        all.sort_by(f64::total_cmp);
-        let step = all.iter().copied().find(|step| high / step <= 10.0);
-        Scale::linear(Quantity::Time, high, step.unwrap_or(high), (from_px, to_px))
+        let step = time_step(high, 10.0);
+        Scale::linear(Quantity::Time, high, step, (from_px, to_px))
+    }
+
+    /// Times between two, with the marks of a clock: at most about so many steps.
+    pub(super) fn between_times(
+        low: f64,
+        high: f64,
+        steps: f64,
+        from_px: f64,
+        to_px: f64,
+    ) -> Scale {
+        let span = if high > low { high - low } else { high.abs().max(1.0) };
+        let step = time_step(span, steps);
+        Scale::stepped(Quantity::Time, (low, low + span), step, (from_px, to_px))
     }
 
     /// Numbers from zero to the nice one above the largest, in about so many steps.
@@ -198,12 +204,27 @@ impl Scale {
     /// Numbers between two, with marks at nice ones: about so many steps.
     pub(super) fn between(low: f64, high: f64, steps: f64, from_px: f64, to_px: f64) -> Scale {
         let span = if high > low { high - low } else { high.abs().max(1.0) };
-        let step = nice(span / steps);
+        Scale::stepped(Quantity::Number, (low, low + span), nice(span / steps), (from_px, to_px))
+    }
+
+    /// Parts from nothing to the nice one above the largest.
+    pub(super) fn part_upto(high: f64, steps: f64, from_px: f64, to_px: f64) -> Scale {
+        let high = high.clamp(0.01, 1.0);
+        Scale::stepped(Quantity::Part, (0.0, high), nice(high / steps), (from_px, to_px))
+    }
+
+    /// From the whole step below two values to the one above them.
+    fn stepped(
+        quantity: Quantity,
+        (low, high): (f64, f64),
+        step: f64,
+        (from_px, to_px): (f64, f64),
+    ) -> Scale {
         let first = (low / step + 1e-9).floor();
-        let count = ((low + span) / step - first - 1e-9).ceil().max(1.0) as usize;
+        let count = (high / step - first - 1e-9).ceil().max(1.0) as usize;
         let marks: Vec<f64> = (0..=count).map(|index| (first + index as f64) * step).collect();
         let (low, high) = (marks[0], marks[count]);
-        Scale { quantity: Quantity::Number, log: false, low, high, from_px, to_px, marks }
+        Scale { quantity, log: false, low, high, from_px, to_px, marks }
     }
 
     /// Parts from nothing to all.
@@ -246,27 +267,42 @@ impl Scale {
     /// Marks below a chart, with lines up to its top.
     pub(super) fn below(&self, out: &mut String, top: f64, bottom: f64) {
         for mark in &self.marks {
-            let x = px(self.at(*mark));
-            let (top, bottom, text_y) = (px(top), px(bottom), px(bottom + 17.0));
-            let words = self.words(*mark);
-            let _ = write!(out, "<path class=\"grid\" d=\"M{x} {top}V{bottom}\"/>");
-            let _ = write!(out, "<text class=\"mid\" x=\"{x}\" y=\"{text_y}\">{words}</text>");
+            mark_below(out, self.at(*mark), &self.words(*mark), (top, bottom));
         }
     }
 
     /// Marks left of a chart, with lines to its right side.
     pub(super) fn beside(&self, out: &mut String, left: f64, right: f64) {
         for mark in &self.marks {
-            let y = px(self.at(*mark));
-            let (left, right, text_x) = (px(left), px(right), px(left - 8.0));
-            let words = self.words(*mark);
-            let _ = write!(out, "<path class=\"grid\" d=\"M{left} {y}H{right}\"/>");
-            let _ = write!(
-                out,
-                "<text class=\"end\" x=\"{text_x}\" y=\"{y}\" dy=\".32em\">{words}</text>"
-            );
+            mark_beside(out, self.at(*mark), &self.words(*mark), (left, right));
         }
     }
+}
+
+/// One mark below a chart.
+pub(super) fn mark_below(out: &mut String, x: f64, words: &str, (top, bottom): (f64, f64)) {
+    let (x, top, bottom, text_y) = (px(x), px(top), px(bottom), px(bottom + 17.0));
+    let _ = write!(out, "<path class=\"grid\" d=\"M{x} {top}V{bottom}\"/>");
+    let _ = write!(out, "<text class=\"mid\" x=\"{x}\" y=\"{text_y}\">{words}</text>");
+}
+
+/// One mark left of a chart.
+pub(super) fn mark_beside(out: &mut String, y: f64, words: &str, (left, right): (f64, f64)) {
+    let (y, left, right, text_x) = (px(y), px(left), px(right), px(left - 8.0));
+    let _ = write!(out, "<path class=\"grid\" d=\"M{left} {y}H{right}\"/>");
+    let _ = write!(out, "<text class=\"end\" x=\"{text_x}\" y=\"{y}\" dy=\".32em\">{words}</text>");
+}
+
+/// The step of a clock by which a time has at most so many of them.
+fn time_step(span: f64, steps: f64) -> f64 {
+    let short = [1.0, 2.0, 5.0, 10.0, 15.0, 30.0].map(|step| [step, step * 60.0]);
+    let hours = [1.0, 2.0, 3.0, 6.0, 12.0].map(|step| step * 3_600.0);
+    let mut all: Vec<f64> = short.iter().flatten().copied().chain(hours).collect();
+    let days = |step: f64| (0..6).map(move |power| step * DAY * 10f64.powi(power));
+    all.extend([1.0, 2.0, 5.0].into_iter().flat_map(days));
+    all.extend([1e-3, 1e-2, 0.1, 0.2, 0.5]);
+    all.sort_by(f64::total_cmp);
+    all.into_iter().find(|step| span / step <= steps).unwrap_or(span)
 }
 
 /// The next number with one digit that counts.
@@ -317,6 +353,17 @@ mod tests {
                 assert!(scale.at(low).is_finite() && scale.at(high).is_finite());
             }
         }
+    }
+
+    #[test]
+    fn times_between_two_begin_and_end_with_a_step() {
+        let scale = Scale::between_times(10.5 * 3_600.0, 14.2 * 3_600.0, 5.0, 0.0, 300.0);
+        assert_eq!(words(&scale), ["10 h", "11 h", "12 h", "13 h", "14 h", "15 h"]);
+        assert!(Scale::between_times(60.0, 60.0, 5.0, 0.0, 300.0).marks.len() >= 2);
+        assert_eq!(
+            words(&Scale::part_upto(0.034, 4.0, 0.0, 1.0)),
+            ["0 %", "1 %", "2 %", "3 %", "4 %"]
+        );
     }
 
     #[test]

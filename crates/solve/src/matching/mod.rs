@@ -4,10 +4,12 @@
 //! all sums are made in one order, so that the same weights always give the same twos. Members are
 //! looked at in their order, and of several answers that are equally good the first found stands.
 
+mod alike;
 mod rings;
 #[cfg(test)]
 mod tests;
 
+pub use alike::{Twos, heaviest_twos};
 use std::collections::VecDeque;
 
 /// Stands for "nobody". Members and blossoms are counted from one.

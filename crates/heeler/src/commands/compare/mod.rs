@@ -2,6 +2,7 @@
 
 pub(crate) mod cache;
 mod lines;
+mod pictures;
 mod table;
 
 pub(crate) use table::text;
@@ -13,7 +14,7 @@ use anyhow::{Context, Result};
 use cache::Cache;
 use clap::Args;
 use heeler_sim::metrics::Summary;
-use heeler_sim::report::{Report, Run};
+use heeler_sim::report::Run;
 use heeler_sim::workload::replace_file;
 use lines::{Output, at_load};
 use std::collections::BTreeSet;
@@ -27,6 +28,7 @@ Examples:
   heeler compare fifo tiresias tiresias:promote=8 --load 0.7,0.8,0.9 --seeds 5
   heeler compare fifo mine.toml --trace jobs.csv --cluster 4x8 --report compare.html
   heeler compare fifo srtf tiresias --loads 0.7,0.8,0.9 --seeds 20 --cache runs
+  heeler compare fifo tiresias:promote=1 tiresias:promote=4 tiresias:promote=16 --report p.html
 
 Recipes on the Pareto front of mean and late completion, fairness and restarts are marked. The
 last column compares each run with the run of the first recipe on the same jobs: mean completion
@@ -59,7 +61,8 @@ pub(crate) struct Compare {
     /// Write one line for each simulation to this CSV file
     #[arg(long, value_name = "FILE")]
     runs_out: Option<PathBuf>,
-    /// Write an HTML report on the first load and seed to this file
+    /// Write an HTML report to this file: the Pareto front of each load, lines over loads and over
+    /// values of a knob, and the first load and seed in detail
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Print JSON for programs
@@ -171,7 +174,7 @@ impl Compare {
         if let Some(path) = &self.report {
             let facts = plan.setting.facts(plan.loads[0], plan.seeds[0]);
             let title = format!("{} recipes on {}", plan.choices.len(), facts[0].1);
-            super::report::write(&Report { title, facts, runs: results.runs.clone() }, path)?;
+            super::report::write(&plan.report(title, &results), path)?;
         }
         match self.json {
             true => print_json(&plan, &results),

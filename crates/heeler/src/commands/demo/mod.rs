@@ -8,7 +8,6 @@ use crate::arguments::{SettingArguments, choose};
 use crate::show;
 use anyhow::Result;
 use clap::{Args, Parser};
-use heeler_sim::report::Report;
 use std::path::PathBuf;
 
 /// From the plainest to the cleverest, none of which is told how long jobs run, and one that is.
@@ -47,9 +46,8 @@ impl Demo {
         let plan =
             Plan { choices, setting, loads, seeds, threads: cores(), report: true, cache: None };
         let results = plan.run()?;
-        let facts = plan.setting.facts(plan.loads[0], 1);
         let title = format!("{} recipes on one cluster", RECIPES.len());
-        super::report::write(&Report { title, facts, runs: results.runs.clone() }, &self.out)?;
+        super::report::write(&plan.report(title, &results), &self.out)?;
         let out = self.out.display();
         show::print(&format!(
             "{}\nWrote {out}: open it in a browser.\n\

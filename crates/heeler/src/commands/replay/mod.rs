@@ -11,7 +11,6 @@ use crate::mistake::Mistake;
 use crate::show;
 use anyhow::{Context, Result};
 use clap::Args;
-use heeler_sim::report::Report;
 use history::History;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -156,7 +155,7 @@ impl Replay {
         if let Some(path) = &self.report {
             let facts = plan.setting.facts(None, 1);
             let title = format!("{} recipes on {}", plan.choices.len(), facts[0].1);
-            super::report::write(&Report { title, facts, runs: results.runs.clone() }, path)?;
+            super::report::write(&plan.report(title, &results), path)?;
         }
         match self.json {
             true => super::compare::print_json(&plan, &results),

@@ -1,0 +1,239 @@
+//! Who should be with whom where many are alike. How many of one class are with how many of another
+//! is a transport problem between the classes, which takes as long for a thousand members as for
+//! ten; what its halves leave over, a few members of each class at most, is matched one by one.
+
+use super::heaviest_matching;
+
+/// The heaviest weight is so much in whole numbers, of which sums of paths are made.
+const WHOLE: f64 = (1u64 << 40) as f64;
+/// Members of a class that are left over and looked at one by one.
+const LEFT_MAX: u32 = 2;
+/// Changes of prices after which a matching of those left over is taken as it is.
+const CHANGES_MAX: usize = 10_000;
+
+/// Twos of classes, and what is proved of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Twos {
+    /// How many twos of which two classes, the first no larger than the second.
+    pub twos: Vec<(usize, usize, u32)>,
+    /// Their weights together.
+    pub weight: f64,
+    /// No twos weigh more than this.
+    pub bound: f64,
+}
+
+/// Match members of classes so that the weights together are large: no more than one two for each
+/// class below the heaviest there are. `weights[a][b]`, the same as `weights[b][a]`, is what two of
+/// these classes weigh together, and nothing where they may not be. Work: classes cubed for each
+/// path, and there are rarely more paths than twice the classes.
+pub fn heaviest_twos(counts: &[u32], weights: &[Vec<f64>]) -> Twos {
+    let size = counts.len();
+    let largest = weights.iter().flatten().copied().fold(0.0, f64::max);
+    if largest <= 0.0 {
+        return Twos::default();
+    }
+    let mut transport = Transport::new(counts, weights, largest);
+    while transport.push() {}
+    let mut many = vec![vec![0; size]; size];
+    let (mut left, mut bound) = (counts.to_vec(), 0.0);
+    for one in 0..size {
+        for other in one..size {
+            let there = transport.sent[one][other] + transport.sent[other][one];
+            // Both ways are the same one where a class is with itself.
+            let halves = if one == other { there / 2 } else { there };
+            bound += f64::from(halves) * weights[one][other] / 2.0;
+            many[one][other] = halves / 2;
+            left[one] -= halves / 2;
+            left[other] -= halves / 2;
+        }
+    }
+    for (one, other) in match_left(&left, weights) {
+        many[one.min(other)][one.max(other)] += 1;
+    }
+    let mut found = Twos { bound, ..Twos::default() };
+    for (one, row) in many.iter().enumerate() {
+        for (other, count) in row.iter().enumerate().filter(|(_, count)| **count > 0) {
+            found.twos.push((one, other, *count));
+            found.weight += f64::from(*count) * weights[one][other];
+        }
+    }
+    found
+}
+
+/// Twos of those left over, by class.
+fn match_left(left: &[u32], weights: &[Vec<f64>]) -> Vec<(usize, usize)> {
+    let copies =
+        |(class, count): (usize, &u32)| std::iter::repeat_n(class, (*count).min(LEFT_MAX) as usize);
+    let members: Vec<usize> = left.iter().enumerate().flat_map(copies).collect();
+    if members.len() < 2 {
+        return Vec::new();
+    }
+    let mut own = vec![vec![0.0; members.len()]; members.len()];
+    for (at, one) in members.iter().enumerate() {
+        for (place, other) in members.iter().enumerate().filter(|(place, _)| *place != at) {
+            own[at][place] = weights[*one][*other];
+        }
+    }
+    let with = heaviest_matching(&own, CHANGES_MAX).with;
+    let twos = with.iter().enumerate().filter_map(|(at, with)| Some((at, (*with)?)));
+    twos.filter(|(at, with)| at < with).map(|(at, with)| (members[at], members[with])).collect()
+}
+
+/// From every class to every class, each with as many as it has members on both sides: the best
+/// way to send something more is taken until nothing is gained. Every member counts twice in it.
+struct Transport {
+    gains: Vec<Vec<i64>>,
+    sent: Vec<Vec<u32>>,
+    /// What classes have left to send, and to take.
+    have: Vec<u32>,
+    room: Vec<u32>,
+}
+
+impl Transport {
+    fn new(counts: &[u32], weights: &[Vec<f64>], largest: f64) -> Transport {
+        let size = counts.len();
+        let whole = |weight: &f64| (weight / largest * WHOLE).round() as i64;
+        let gains = weights.iter().map(|row| row.iter().map(whole).collect()).collect();
+        let sent = vec![vec![0; size]; size];
+        Transport { gains, sent, have: counts.to_vec(), room: counts.to_vec() }
+    }
+
+    /// Send more along the way that gains most; says whether any does.
+    fn push(&mut self) -> bool {
+        let size = self.have.len();
+        // What is gained by a unit that gets to a sender or to a taker, and where it comes from.
+        let mut at_sender: Vec<Option<i64>> =
+            self.have.iter().map(|have| (*have > 0).then_some(0)).collect();
+        let mut at_taker: Vec<Option<i64>> = vec![None; size];
+        let (mut from_sender, mut from_taker) = (vec![0; size], vec![None; size]);
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for (one, gain) in at_sender.iter().enumerate() {
+                let Some(gain) = gain else { continue };
+                for other in (0..size).filter(|other| self.gains[one][*other] > 0) {
+                    let more = gain + self.gains[one][other];
+                    if at_taker[other].is_none_or(|known| more > known) {
+                        (at_taker[other], from_sender[other]) = (Some(more), one);
+                        changed = true;
+                    }
+                }
+            }
+            for (other, gain) in at_taker.iter().enumerate() {
+                let Some(gain) = gain else { continue };
+                for one in (0..size).filter(|one| self.sent[*one][other] > 0) {
+                    let less = gain - self.gains[one][other];
+                    if at_sender[one].is_none_or(|known| less > known) {
+                        (at_sender[one], from_taker[one]) = (Some(less), Some(other));
+                        changed = true;
+                    }
+                }
+            }
+        }
+        let mut best: Option<(i64, usize)> = None;
+        for other in (0..size).filter(|other| self.room[*other] > 0) {
+            if let Some(gain) = at_taker[other].filter(|gain| *gain > 0)
+                && best.is_none_or(|(known, _)| gain > known)
+            {
+                best = Some((gain, other));
+            }
+        }
+        let Some((_, end)) = best else { return false };
+        self.send(end, &from_sender, &from_taker);
+        true
+    }
+
+    /// Send as much as goes along a way.
+    fn send(&mut self, end: usize, from_sender: &[usize], from_taker: &[Option<usize>]) {
+        let (mut way, mut most, mut taker) = (Vec::new(), self.room[end], end);
+        loop {
+            let sender = from_sender[taker];
+            way.push((sender, taker, true));
+            let Some(before) = from_taker[sender] else {
+                most = most.min(self.have[sender]);
+                self.have[sender] -= most;
+                break;
+            };
+            most = most.min(self.sent[sender][before]);
+            way.push((sender, before, false));
+            taker = before;
+        }
+        self.room[end] -= most;
+        for (sender, taker, forth) in way {
+            let sent = &mut self.sent[sender][taker];
+            *sent = if forth { *sent + most } else { *sent - most };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn symmetric(size: usize, entries: &[u32]) -> Vec<Vec<f64>> {
+        let mut weights = vec![vec![0.0; size]; size];
+        let twos = (0..size).flat_map(|one| (one..size).map(move |other| (one, other)));
+        for ((one, other), entry) in twos.zip(entries) {
+            weights[one][other] = f64::from(*entry) / 16.0;
+            weights[other][one] = weights[one][other];
+        }
+        weights
+    }
+
+    /// The heaviest twos, member by member.
+    fn exact(counts: &[u32], weights: &[Vec<f64>]) -> f64 {
+        let members: Vec<usize> = (0..counts.len())
+            .flat_map(|class| std::iter::repeat_n(class, counts[class] as usize))
+            .collect();
+        let row = |at: usize| {
+            let with = |(place, class): (usize, &usize)| match place == at {
+                true => 0.0,
+                false => weights[members[at]][*class],
+            };
+            members.iter().enumerate().map(with).collect()
+        };
+        let own: Vec<Vec<f64>> = (0..members.len()).map(row).collect();
+        heaviest_matching(&own, 100_000).weight
+    }
+
+    #[test]
+    fn two_classes_that_complement_each_other() {
+        let weights = symmetric(2, &[4, 16, 4]);
+        let found = heaviest_twos(&[1000, 600], &weights);
+        assert_eq!(found.twos, [(0, 0, 200), (0, 1, 600)]);
+        assert_eq!((found.weight, found.bound), (650.0, 650.0));
+        assert!(heaviest_twos(&[3, 2], &symmetric(2, &[0, 0, 0])).twos.is_empty());
+        assert!(heaviest_twos(&[], &[]).twos.is_empty());
+    }
+
+    #[test]
+    fn a_ring_of_three_leaves_one_over() {
+        // One of each: halves of all three twos weigh as much as one and a half.
+        let weights = symmetric(3, &[0, 16, 16, 0, 16, 0]);
+        let found = heaviest_twos(&[1, 1, 1], &weights);
+        assert_eq!((found.weight, found.bound), (1.0, 1.5));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_weighs_much_more(
+            counts in prop::collection::vec(0u32..9, 1..5),
+            entries in prop::collection::vec(0u32..12, 10),
+        ) {
+            let weights = symmetric(counts.len(), &entries);
+            let found = heaviest_twos(&counts, &weights);
+            let mut used = vec![0; counts.len()];
+            for (one, other, count) in &found.twos {
+                prop_assert!(one <= other && weights[*one][*other] > 0.0);
+                used[*one] += count;
+                used[*other] += count;
+            }
+            prop_assert!(used.iter().zip(&counts).all(|(used, count)| used <= count));
+            let (exact, near) = (exact(&counts, &weights), 1e-9);
+            prop_assert!(found.weight <= exact + near && exact <= found.bound + near);
+            let largest = weights.iter().flatten().copied().fold(0.0, f64::max);
+            prop_assert!(found.bound - found.weight <= largest * counts.len() as f64);
+        }
+    }
+}
