@@ -269,6 +269,9 @@ impl Engine {
         self.tell(&Note::Left(id));
         let job = self.state.jobs.remove(id).expect("the job is not done");
         self.state.tenants.left(job.spec.tenant);
+        if job.phase != Phase::Blocked {
+            self.state.tenants.has_less(job.spec.tenant);
+        }
         for ready in self.state.let_go(id, finished) {
             self.tell(&Note::Joined(ready));
         }

@@ -120,6 +120,7 @@ impl Engine {
             }
             job.phase = Phase::Waiting;
             fork.state.waiting += 1;
+            fork.state.tenants.has_work(job.spec.tenant);
         }
         fork.policy.observe(&Note::Joined(id), &View::new(&fork.state, Detail::All));
         fork.policy.observe(&Note::Deciding, &View::new(&fork.state, Detail::All));

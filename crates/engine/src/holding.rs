@@ -54,6 +54,7 @@ impl Engine {
         let job = self.state.jobs.get_mut(id).expect("the job is not done");
         job.phase = Phase::Blocked;
         job.since = now;
+        self.state.tenants.has_less(job.spec.tenant);
     }
 
     /// A job that was held may run again.
@@ -67,6 +68,7 @@ impl Engine {
             job.phase = Phase::Waiting;
             job.since = now;
             self.state.waiting += 1;
+            self.state.tenants.has_work(job.spec.tenant);
             self.tell(&Note::Joined(id));
         }
     }

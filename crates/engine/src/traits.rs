@@ -164,15 +164,15 @@ pub trait Order: Send {
     }
 
     /// Ranks tenants before jobs: jobs of the tenant with the smaller number come first.
-    /// `extra_milli` is what this plan has given so far to the one who vouches for the tenant.
+    /// `extra_milli` is what this plan has given so far that counts against what it is owed.
     fn tenant_rank(&self, _job: &Job, _extra_milli: i64, _view: &View) -> i64 {
         0
     }
 
-    /// Whether a running job may not be stopped for one that comes before it in the order, of a
-    /// tenant that ranks behind. Whoever a tenant's rank lets in before its turn must be kept so,
-    /// or it would be stopped again at once.
-    fn protects(&self, _running: &Job, _view: &View) -> bool {
+    /// Whether a running job may not be stopped for one that comes before it in the order. Whoever
+    /// a tenant's rank lets in before its turn must be kept so, or it would be stopped again at
+    /// once: from its own tenant's jobs if that ranks behind now, from those of others always.
+    fn protects(&self, _running: &Job, _from: &Job, _ranks_behind: bool, _view: &View) -> bool {
         false
     }
 

@@ -51,6 +51,7 @@ impl ExpectedCard {
             divided: Default::default(),
             gpus: 0,
             guaranteed: Default::default(),
+            kept: Default::default(),
         }
     }
 }

@@ -534,6 +534,16 @@ fn bytes(text: &str, setting: &Setting, jobs: &[Made]) -> Vec<u8> {
 }
 
 /// So many cases, each for every recipe; as many as `PROPTEST_CASES` says, where it says so.
+/// The recipes of a run: all of them, or those that `HEELER_RECIPES` names.
+fn tried() -> impl Iterator<Item = &'static heeler_recipes::BuiltIn> {
+    let named = std::env::var("HEELER_RECIPES").ok();
+    let is_named = move |name: &str| match &named {
+        Some(named) => named.split(',').any(|other| other.trim() == name),
+        None => true,
+    };
+    all().iter().filter(move |recipe| is_named(recipe.name))
+}
+
 fn cases(usual: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").is_ok();
     let plain = ProptestConfig { max_shrink_iters: 4000, ..ProptestConfig::default() };
@@ -548,7 +558,7 @@ proptest! {
         setting in setting(),
         jobs in prop::collection::vec(made(), 1..30),
     ) {
-        for recipe in all() {
+        for recipe in tried() {
             invariants_hold(recipe.name, recipe.text, &setting, &jobs)?;
         }
     }
@@ -559,7 +569,7 @@ proptest! {
         jobs in prop::collection::vec(made(), 1..20),
     ) {
         setting.breaks = false;
-        for recipe in all() {
+        for recipe in tried() {
             everybody_finishes(recipe.name, recipe.text, &setting, &jobs)?;
         }
     }
@@ -591,7 +601,7 @@ proptest! {
         jobs in prop::collection::vec(made(), 1..30),
         moments in 0usize..40,
     ) {
-        for recipe in all() {
+        for recipe in tried() {
             goes_on_when_restored(recipe.name, recipe.text, &setting, &jobs, moments)?;
         }
     }
@@ -606,7 +616,7 @@ proptest! {
         jobs in prop::collection::vec(made(), 1..30),
         acts in meddling(),
     ) {
-        for recipe in all() {
+        for recipe in tried() {
             bears_meddling(recipe.name, recipe.text, &setting, &jobs, &acts)?;
         }
     }

@@ -56,13 +56,14 @@ impl<'a> Walk<'a> {
             return true;
         }
         let (mut rooms, others) = self.rooms(job, want, from);
-        let ranks_behind = matches!(from, From::Behind(_)) && self.tenant_rank(job) > 0;
+        let (order, ranks_behind) = (&self.pipe.parts.order, self.tenant_rank(job) > 0);
         for other in others {
             if matches!(from, From::Behind(rank) if other <= rank) {
                 break;
             }
             let running = self.view.state().job(other.job);
-            let kept = ranks_behind && self.pipe.parts.order.protects(running, self.view);
+            let behind = matches!(from, From::Behind(_));
+            let kept = behind && order.protects(running, job, ranks_behind, self.view);
             if kept || !self.is_worth_a_stop(job, from, other) {
                 continue;
             }

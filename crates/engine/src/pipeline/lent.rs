@@ -1,6 +1,7 @@
 //! What a plan gives to tenants: within their limits, beyond their quotas, and who may take back
 //! what was lent.
 
+use super::Preempt;
 use super::queue::Rank;
 use super::walk::Walk;
 use crate::state::Job;
@@ -15,10 +16,9 @@ impl Walk<'_> {
     /// that may be stopped.
     pub(super) fn lent(&self) -> Vec<Rank> {
         let (state, tenants) = (self.view.state(), self.view.tenants());
-        let guarantor = |job: &Job| tenants.guarantor(job.spec.tenant).unwrap_or(job.spec.tenant);
         let mut left: BTreeMap<TenantId, i64> = BTreeMap::new();
         for run in self.plan.run.iter().filter(|run| !state.job(run.job).is_placed()) {
-            let tenant = guarantor(state.job(run.job));
+            let tenant = tenants.behind(state.job(run.job).spec.tenant);
             let excess = left.entry(tenant).or_insert_with(|| self.excess(tenant));
             *excess -= run.assignment.milli() as i64;
         }
@@ -28,7 +28,7 @@ impl Walk<'_> {
         ranks.sort_by_key(|rank| Reverse((state.job(rank.job).since, rank.job)));
         ranks.retain(|rank| {
             let job = state.job(rank.job);
-            let tenant = guarantor(job);
+            let tenant = tenants.behind(job.spec.tenant);
             let left = left.entry(tenant).or_insert_with(|| self.excess(tenant));
             let is_lent = *left > 0 && !self.planned.contains_key(&job.id);
             *left -= if is_lent { job.milli() as i64 } else { 0 };
@@ -40,7 +40,7 @@ impl Walk<'_> {
     /// Thousandths of GPUs a tenant would use beyond its quota if this plan were carried out.
     fn excess(&self, tenant: TenantId) -> i64 {
         let tenants = self.view.tenants();
-        let tenant = tenants.guarantor(tenant).unwrap_or(tenant);
+        let tenant = tenants.behind(tenant);
         let used = tenants.usage(tenant).milli as i64 + self.extra(tenant);
         used - i64::from(tenants.spec(tenant).quota.unwrap_or(0)) * 1000
     }
@@ -75,16 +75,54 @@ impl Walk<'_> {
             for tenant in self.view.tenants().lineage(job.spec.tenant) {
                 *self.extra_milli.entry(tenant).or_default() += milli;
             }
+            *self.own_milli.entry(job.spec.tenant).or_default() += milli;
         }
     }
 
     /// Forget what this plan gives to tenants.
     pub(super) fn forget_counts(&mut self) {
         self.extra_milli.clear();
+        self.own_milli.clear();
     }
 
-    /// What the plan has given to a tenant so far.
+    /// What of this counts against what the tenant is owed.
+    fn counted(&self, tenant: TenantId) -> i64 {
+        match self.view.tenants().spec(tenant).quota {
+            Some(_) => self.extra(tenant),
+            None => self.own_milli.get(&tenant).copied().unwrap_or(0),
+        }
+    }
+
+    /// What the plan has given to a tenant so far, and to those below it.
     pub(super) fn extra(&self, tenant: TenantId) -> i64 {
         self.extra_milli.get(&tenant).copied().unwrap_or(0)
+    }
+
+    /// Whether the queue is walked anew as soon as somebody gave way.
+    pub(super) fn starts_over(&self) -> bool {
+        let by_order = matches!(self.pipe.parts.preempt, Preempt::ByOrder { .. });
+        by_order && self.pipe.parts.order.by_tenant()
+    }
+
+    /// Room that was made for one may do for another, who was looked at before and may make none of
+    /// its own.
+    pub(super) fn walk_on(&mut self) {
+        let reclaims = matches!(self.pipe.parts.preempt, Preempt::Reclaim { .. });
+        let mut before = 0;
+        while (reclaims || self.starts_over()) && self.displaced > before {
+            before = self.displaced;
+            self.plan.wait.clear();
+            self.walk();
+        }
+    }
+
+    /// Where a job's tenant ranks among others, with what this plan gives it.
+    pub(super) fn tenant_rank(&self, job: &Job) -> i64 {
+        let order = &self.pipe.parts.order;
+        if !order.by_tenant() {
+            return 0;
+        }
+        let tenant = self.view.tenants().behind(job.spec.tenant);
+        order.tenant_rank(job, self.counted(tenant), self.view)
     }
 }

@@ -78,6 +78,8 @@ pub(super) struct Walk<'a> {
     blocked: BTreeMap<usize, Reason>,
     /// What the plan gives to each tenant, where the order asks.
     pub(super) extra_milli: BTreeMap<TenantId, i64>,
+    /// And without what those below it get.
+    pub(super) own_milli: BTreeMap<TenantId, i64>,
     /// Candidates that were not allowed, until somebody of their tenant gives way.
     refused: Vec<Candidate>,
     first_blocked: Option<JobId>,
@@ -116,6 +118,7 @@ impl<'a> Walk<'a> {
             heap: BinaryHeap::new(),
             blocked: BTreeMap::new(),
             extra_milli: BTreeMap::new(),
+            own_milli: BTreeMap::new(),
             refused: Vec::new(),
             first_blocked: None,
             ahead: 0,
@@ -131,16 +134,7 @@ impl<'a> Walk<'a> {
         if self.pipe.queue.waiting() > 0 {
             self.walk();
         }
-        // Room that was made for one may do for another, who was looked at before and may make
-        // none of its own: jobs are not looked at in the order in which they may stop others.
-        let order = &self.pipe.parts.order;
-        let reclaims = matches!(self.pipe.parts.preempt, Preempt::Reclaim { .. });
-        let mut before = 0;
-        while (reclaims || order.by_tenant()) && self.displaced > before {
-            before = self.displaced;
-            self.plan.wait.clear();
-            self.walk();
-        }
+        self.walk_on();
         // Those who start may fill the cluster so far that what was lent is taken back: then it is
         // before they start, or they would be stopped at once.
         if let Preempt::Reclaim { from_used, .. } = self.pipe.parts.preempt
@@ -172,7 +166,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Go through those who wait, in order.
-    fn walk(&mut self) {
+    pub(super) fn walk(&mut self) {
         let classes = self.pipe.queue.waiting_classes().map(|(class, seats)| {
             let seats = Seats::All(seats);
             ClassWalk { class, seats, current: None }
@@ -199,7 +193,12 @@ impl<'a> Walk<'a> {
                 self.heap.push(Reverse((current, rank, source)));
                 continue;
             }
+            let before = self.displaced;
             let goes_on = self.consider(job, rank, source);
+            // What room was made goes first to those whose tenants rank first.
+            if self.displaced > before && self.starts_over() {
+                break;
+            }
             if self.door.as_mut().is_some_and(|door| door.reopened()) {
                 self.ask_again();
             } else if !goes_on {
@@ -340,16 +339,6 @@ impl<'a> Walk<'a> {
             || self.pipe.parts.preempt != Preempt::Never
             || self.pipe.parts.resize.is_some()
             || self.pipe.parts.pack.is_some()
-    }
-
-    pub(super) fn tenant_rank(&self, job: &Job) -> i64 {
-        let order = &self.pipe.parts.order;
-        if !order.by_tenant() {
-            return 0;
-        }
-        let tenant = job.spec.tenant;
-        let tenant = self.view.tenants().guarantor(tenant).unwrap_or(tenant);
-        order.tenant_rank(job, self.extra(tenant), self.view)
     }
 
     /// The next job of a class becomes a candidate.

@@ -201,6 +201,9 @@ impl State {
         }
         self.waiting += usize::from(ready);
         self.tenants.joined(job.spec.tenant);
+        if ready {
+            self.tenants.has_work(job.spec.tenant);
+        }
         self.jobs.insert(job);
         ready
     }
@@ -208,6 +211,9 @@ impl State {
     /// Enter a job as it was in a snapshot.
     pub(crate) fn remember(&mut self, job: Job) {
         self.tenants.joined(job.spec.tenant);
+        if job.phase != Phase::Blocked {
+            self.tenants.has_work(job.spec.tenant);
+        }
         if let Some(assignment) = job.assignment.clone() {
             self.tenants.took(job.spec.tenant, assignment.milli());
             self.touch(job.id, &assignment.placement, true);
@@ -239,6 +245,7 @@ impl State {
                 job.phase = Phase::Waiting;
                 job.since = now;
                 self.waiting += 1;
+                self.tenants.has_work(job.spec.tenant);
                 ready.push(follower);
             }
         }

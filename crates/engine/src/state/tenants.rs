@@ -16,8 +16,10 @@ pub struct TenantUse {
 pub struct Tenants {
     specs: Vec<Tenant>,
     uses: Vec<TenantUse>,
-    /// Jobs of each that are not done, without those of tenants below it.
+    /// Jobs of each that run or could, without those of tenants below it.
     own_jobs: Vec<u32>,
+    /// Thousandths of GPUs that these have.
+    own_milli: Vec<u64>,
     /// The weights of all who have such jobs, together.
     busy_weight: u64,
     limited: bool,
@@ -28,7 +30,15 @@ impl Tenants {
         let uses = vec![TenantUse::default(); cluster.tenants.len()];
         let limited = cluster.tenants.iter().any(|tenant| tenant.limit.is_some());
         let own_jobs = vec![0; cluster.tenants.len()];
-        Tenants { specs: cluster.tenants.clone(), uses, own_jobs, busy_weight: 0, limited }
+        let own_milli = vec![0; cluster.tenants.len()];
+        Tenants {
+            specs: cluster.tenants.clone(),
+            uses,
+            own_jobs,
+            own_milli,
+            busy_weight: 0,
+            limited,
+        }
     }
 
     /// How many there are.
@@ -80,6 +90,20 @@ impl Tenants {
         self.lineage(tenant).find(|tenant| self.spec(*tenant).quota.is_some())
     }
 
+    /// In whose name a tenant uses GPUs: that of who vouches for it, or its own.
+    pub fn behind(&self, tenant: TenantId) -> TenantId {
+        self.guarantor(tenant).unwrap_or(tenant)
+    }
+
+    /// Thousandths of GPUs that count against what a tenant is owed: with those of tenants below it
+    /// if it has a quota, which is theirs too, and its own jobs' alone if not.
+    pub fn counted(&self, tenant: TenantId) -> i64 {
+        match self.spec(tenant).quota {
+            Some(_) => self.usage(tenant).milli as i64,
+            None => self.own_milli[tenant.index()] as i64,
+        }
+    }
+
     /// Whether a tenant, and those it is part of, may use so many thousandths of GPUs more than
     /// `used` says of each; if not, whose limit is in the way and what is left of it.
     pub fn within_limits(
@@ -111,28 +135,38 @@ impl Tenants {
     }
 
     pub(crate) fn joined(&mut self, tenant: TenantId) {
+        self.each(tenant, |usage| usage.jobs += 1);
+    }
+
+    pub(crate) fn left(&mut self, tenant: TenantId) {
+        self.each(tenant, |usage| usage.jobs -= 1);
+    }
+
+    /// One more of a tenant's jobs may run.
+    pub(crate) fn has_work(&mut self, tenant: TenantId) {
         let own = &mut self.own_jobs[tenant.index()];
         *own += 1;
         if *own == 1 {
             self.busy_weight += u64::from(self.specs[tenant.index()].weight);
         }
-        self.each(tenant, |usage| usage.jobs += 1);
     }
 
-    pub(crate) fn left(&mut self, tenant: TenantId) {
+    /// One less of them may.
+    pub(crate) fn has_less(&mut self, tenant: TenantId) {
         let own = &mut self.own_jobs[tenant.index()];
         *own -= 1;
         if *own == 0 {
             self.busy_weight -= u64::from(self.specs[tenant.index()].weight);
         }
-        self.each(tenant, |usage| usage.jobs -= 1);
     }
 
     pub(crate) fn took(&mut self, tenant: TenantId, milli: u64) {
+        self.own_milli[tenant.index()] += milli;
         self.each(tenant, |usage| usage.milli += milli);
     }
 
     pub(crate) fn gave(&mut self, tenant: TenantId, milli: u64) {
+        self.own_milli[tenant.index()] -= milli;
         self.each(tenant, |usage| usage.milli -= milli);
     }
 

@@ -8,9 +8,9 @@
 //! below an equal share, are looked at before others.
 
 use heeler_engine::{Calibration, Job, Key, Line, Note, Order, Phase, Predict, View};
-use heeler_model::{JobId, KindSet, Span, Time};
+use heeler_model::{JobId, KindSet, Span, TenantId, Time};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Who is expected to need least.
 pub struct Expected {
@@ -40,8 +40,11 @@ pub struct Expected {
     pub divided: BTreeMap<JobId, f64>,
     /// GPUs there are to share.
     pub gpus: u32,
-    /// Running jobs that started within what their tenant is owed.
-    pub guaranteed: BTreeSet<JobId>,
+    /// Running jobs that started within what their tenant is owed: whose, and their thousandths of
+    /// GPUs.
+    pub guaranteed: BTreeMap<JobId, (TenantId, i64)>,
+    /// What these have in all, by tenant.
+    pub kept: BTreeMap<TenantId, i64>,
 }
 
 /// Keys count sixteenths of a microsecond of one GPU, because slow GPUs take some off in one.
@@ -95,6 +98,20 @@ impl Expected {
         waited.micros() as f64 / (self.times(job) * (1.0 + self.doubt))
     }
 
+    /// Note that a job is within what its tenant is owed, or no longer.
+    fn guarantee(&mut self, id: JobId, what: Option<(TenantId, i64)>) {
+        let before = match what {
+            Some(what) => self.guaranteed.insert(id, what),
+            None => self.guaranteed.remove(&id),
+        };
+        if let Some((tenant, milli)) = before {
+            *self.kept.entry(tenant).or_default() -= milli;
+        }
+        if let Some((tenant, milli)) = what {
+            *self.kept.entry(tenant).or_default() += milli;
+        }
+    }
+
     /// See how far predictions were off, from time to time.
     fn look_back(&mut self) {
         self.off.1 += 1;
@@ -109,12 +126,20 @@ impl Expected {
         f64::from(job.spec.demand.asked().max(1)) * f64::from(job.spec.demand.share.0) / 1000.0
     }
 
-    /// Thousandths of GPUs that a job's tenant lacks to its floor, where it has no quota.
-    fn floor_left(&self, job: &Job, view: &View) -> i64 {
+    /// Thousandths of GPUs that a tenant is owed: its quota, or an equal share.
+    fn owed(&self, tenant: TenantId, view: &View) -> i64 {
+        if let Some(quota) = view.tenants().spec(tenant).quota {
+            return i64::from(quota) * 1000;
+        }
         let all = u64::from(self.gpus) * 1000;
-        let share = view.tenants().equal_share(job.spec.tenant, all);
-        let floor = share.map_or(0, |share| (share as f64 * self.floor) as i64);
-        floor - view.tenants().usage(job.spec.tenant).milli as i64
+        let share = view.tenants().equal_share(tenant, all);
+        share.map_or(0, |share| (share as f64 * self.floor) as i64)
+    }
+
+    /// What a job's tenant is owed still.
+    fn owed_still(&self, job: &Job, view: &View) -> i64 {
+        let tenant = view.tenants().behind(job.spec.tenant);
+        self.owed(tenant, view) - view.tenants().counted(tenant)
     }
 
     /// What a running job would have left beyond what stopping it costs, and how fast that changes.
@@ -183,12 +208,9 @@ impl Order for Expected {
         match note {
             Note::Placed(id) => {
                 let job = view.job(*id);
-                let owed = match quota_left(job, view) {
-                    Some(left) => left >= 0,
-                    None => self.floor_left(job, view) + job.milli() as i64 > 0,
-                };
-                if owed {
-                    self.guaranteed.insert(*id);
+                if self.owed_still(job, view) >= 0 {
+                    let tenant = view.tenants().behind(job.spec.tenant);
+                    self.guarantee(*id, Some((tenant, job.milli() as i64)));
                 }
             }
             Note::Joined(id) => {
@@ -196,9 +218,9 @@ impl Order for Expected {
                 self.divided.entry(*id).or_insert(self.off.0.powf(self.distrust));
             }
             Note::Changed => self.gpus = view.fleet().up_of(KindSet::ANY),
-            Note::Paused(id) => drop(self.guaranteed.remove(id)),
+            Note::Paused(id) => self.guarantee(*id, None),
             Note::Left(id) => {
-                self.guaranteed.remove(id);
+                self.guarantee(*id, None);
                 self.divided.remove(id);
                 self.look_back();
             }
@@ -207,16 +229,15 @@ impl Order for Expected {
         Vec::new()
     }
 
-    /// A job that is within the quota of its tenant goes before those who are not, and so do jobs
-    /// of one without a quota that has less than its floor.
+    /// A job that is within what its tenant is owed goes before those who are not, and before both
+    /// goes whoever has waited long enough.
     fn tenant_rank(&self, job: &Job, extra_milli: i64, view: &View) -> i64 {
+        if self.comes_first(job, view) <= view.now() {
+            return -1;
+        }
         let demand = &job.spec.demand;
         let milli = i64::from(demand.asked()) * i64::from(demand.share.0);
-        let owed = match quota_left(job, view) {
-            Some(left) => left - extra_milli - milli >= 0,
-            None => self.floor_left(job, view) - extra_milli > 0,
-        };
-        i64::from(!owed)
+        i64::from(self.owed_still(job, view) < extra_milli + milli)
     }
 
     fn protects_by_tenant(&self, view: &View) -> bool {
@@ -224,8 +245,14 @@ impl Order for Expected {
         tenants.have_quotas() || (self.floor > 0.0 && tenants.len() > 1)
     }
 
-    fn protects(&self, running: &Job, _view: &View) -> bool {
-        self.guaranteed.contains(&running.id)
+    /// Whoever started within what its tenant is owed, as long as those have no more than that by
+    /// now.
+    fn protects(&self, running: &Job, from: &Job, ranks_behind: bool, view: &View) -> bool {
+        let Some((tenant, _)) = self.guaranteed.get(&running.id) else { return false };
+        let own = view.tenants().behind(from.spec.tenant) == *tenant;
+        (ranks_behind || !own)
+            && self.comes_first(from, view) > view.now()
+            && self.kept.get(tenant).is_some_and(|kept| *kept <= self.owed(*tenant, view))
     }
 
     /// Who is more important, or has waited long enough, need not ask.
@@ -249,7 +276,7 @@ impl Order for Expected {
             "off": self.off,
             "divided": self.divided,
             "gpus": self.gpus,
-            "guaranteed": self.guaranteed,
+            "guaranteed": self.guaranteed.iter().collect::<Vec<_>>(),
         })
     }
 
@@ -258,21 +285,15 @@ impl Order for Expected {
         self.off = serde_json::from_value(saved["off"].clone()).map_err(wrong)?;
         self.divided = serde_json::from_value(saved["divided"].clone()).map_err(wrong)?;
         self.gpus = saved["gpus"].as_u64().unwrap_or(0) as u32;
-        let guaranteed = serde_json::from_value(saved["guaranteed"].clone());
-        self.guaranteed = guaranteed.map_err(wrong)?;
+        let guaranteed: Vec<(JobId, (TenantId, i64))> =
+            serde_json::from_value(saved["guaranteed"].clone()).map_err(wrong)?;
+        guaranteed.into_iter().for_each(|(id, what)| self.guarantee(id, Some(what)));
         self.predict.restore(&saved["predict"])
     }
 
     fn fork(&self) -> Box<dyn Order> {
-        let (guaranteed, divided) = (self.guaranteed.clone(), self.divided.clone());
-        Box::new(Expected { predict: self.predict.fork(), guaranteed, divided, ..*self })
+        let (guaranteed, kept) = (self.guaranteed.clone(), self.kept.clone());
+        let divided = self.divided.clone();
+        Box::new(Expected { predict: self.predict.fork(), guaranteed, kept, divided, ..*self })
     }
-}
-
-/// Thousandths of GPUs that a job's tenant may still use within its quota, if it has one.
-fn quota_left(job: &Job, view: &View) -> Option<i64> {
-    let tenants = view.tenants();
-    let tenant = tenants.guarantor(job.spec.tenant)?;
-    let quota = i64::from(tenants.spec(tenant).quota.unwrap_or(0)) * 1000;
-    Some(quota - tenants.usage(tenant).milli as i64)
 }

@@ -41,8 +41,8 @@ impl Order for Patient {
         self.order.by_tenant()
     }
 
-    fn protects(&self, running: &Job, view: &View) -> bool {
-        self.order.protects(running, view)
+    fn protects(&self, running: &Job, from: &Job, ranks_behind: bool, view: &View) -> bool {
+        self.order.protects(running, from, ranks_behind, view)
     }
 
     fn is_worth_a_stop(&self, waiting: (&Job, Key), running: (&Job, Key)) -> bool {

@@ -15,9 +15,9 @@ impl Order for TenantShare {
 
     fn tenant_rank(&self, job: &Job, extra_milli: i64, view: &View) -> i64 {
         let tenants = view.tenants();
-        let tenant = tenants.guarantor(job.spec.tenant).unwrap_or(job.spec.tenant);
+        let tenant = tenants.behind(job.spec.tenant);
         let spec = tenants.spec(tenant);
-        let used = tenants.usage(tenant).milli as i64 + extra_milli;
+        let used = tenants.counted(tenant) + extra_milli;
         match spec.quota {
             // Millionths of the quota. A tenant without any comes after those within theirs.
             Some(0) => i64::MAX / 2,
