@@ -164,7 +164,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let over: Vec<&str> =
         figures.iter().filter(|figure| figure.is_over()).map(|f| f.measure.as_str()).collect();
     if !over.is_empty() {
-        let targets = figures.iter().filter(|figure| figure.target.is_some()).count();
+        let targets = figures.iter().filter(|figure| figure.verdict.is_some()).count();
         bail!("{} of {targets} targets missed: {}", over.len(), over.join(", "));
     }
     Ok(())

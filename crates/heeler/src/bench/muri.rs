@@ -12,6 +12,7 @@ use heeler_model::{Demand, Event, JobId, JobSpec, Stages, Time};
 use std::sync::Arc;
 
 const CLUSTER: &str = "16x8";
+const GPUS: usize = 128;
 const JOBS: u32 = 500;
 const DECISIONS: u32 = 9;
 const TARGET_MS: f64 = 20.0;
@@ -62,7 +63,7 @@ fn decisions(different: bool) -> Result<f64> {
             engine.observe(Time::ZERO, Event::Submitted { job: JobId(number), spec });
         }
         let (step, seconds) = timed(|| engine.decide(Time::ZERO));
-        anyhow::ensure!(step.actions.len() == JOBS as usize, "not everybody runs");
+        anyhow::ensure!(step.actions.len() > GPUS, "nobody shares GPUs");
         times.push(seconds * 1e3);
     }
     Ok(median(times))

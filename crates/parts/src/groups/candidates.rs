@@ -85,7 +85,9 @@ pub(super) fn candidates(order: &[JobId], most: usize, view: &View) -> Candidate
         }
         if let Err(reason) = empty.take(job, view) {
             walk.dismiss(job);
-            walk.refused.extend(line[next[place]..].iter().map(|id| (*id, reason)));
+            let asks = |id: &JobId| view.wants_all_verdicts() || view.job(*id).is_placed();
+            let rest = line[next[place]..].iter().copied().filter(asks);
+            walk.refused.extend(rest.map(|id| (id, reason)));
             next[place] = line.len();
             continue;
         }

@@ -9,6 +9,7 @@ use heeler_engine::{Ties, View};
 use heeler_model::{Demand, JobId, KindSet, Sizes};
 use heeler_solve::interleave::Interleaving;
 use serde::{Deserialize, Serialize};
+use smallvec::{SmallVec, smallvec};
 
 /// Who is put with whom.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,11 +39,11 @@ pub struct Forming {
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     /// Who.
-    pub members: Vec<JobId>,
+    pub members: SmallVec<[JobId; 4]>,
     /// What they need together.
     pub demand: Demand,
     /// Seconds of an iteration's stages of each.
-    pub used_s: Vec<f64>,
+    pub used_s: SmallVec<[f64; 4]>,
     /// Which groups it is like.
     pub like: Kind,
 }
@@ -115,8 +116,10 @@ impl<'a> Maker<'a> {
             let job = view.job(*id);
             let known = job.spec.stages().filter(|_| stages > 0);
             let stage_s: &[f64] = known.map_or(&[], |known| &known.stage_s);
-            let used_s = vec![stage_s.iter().sum()];
-            Group { members: vec![*id], demand: job.spec.demand, used_s, like: kinds.of(stage_s) }
+            let used_s = smallvec![stage_s.iter().sum()];
+            let place = view.jobs().place(*id).expect("the job is not done");
+            let like = kinds.of_job(*id, place, stage_s);
+            Group { members: smallvec![*id], demand: job.spec.demand, used_s, like }
         };
         let groups = batch.jobs.iter().map(group).collect();
         Maker { gpus: i64::from(batch.sort.gpus), stages, groups, forming }
@@ -161,9 +164,9 @@ impl<'a> Maker<'a> {
                 continue;
             }
             left.extend(group.members.iter().zip(&group.used_s).map(|(id, used_s)| Group {
-                members: vec![*id],
+                members: smallvec![*id],
                 demand: view.job(*id).spec.demand,
-                used_s: vec![*used_s],
+                used_s: smallvec![*used_s],
                 like: group.like,
             }));
         }

@@ -2,6 +2,7 @@
 //! again, and so do their groups. Nothing that is kept here changes an answer; it only spares
 //! working it out anew in every decision.
 
+use heeler_model::JobId;
 use heeler_solve::interleave::{Interleaving, Turns};
 use std::collections::BTreeMap;
 
@@ -39,6 +40,8 @@ pub(super) struct Kinds {
     kinds: Vec<Known>,
     by_members: BTreeMap<Vec<usize>, Kind>,
     twos: BTreeMap<(Kind, Kind), Together>,
+    /// The kind of each job by itself, by its place in the table of jobs.
+    by_place: Vec<Option<(JobId, Kind)>>,
 }
 
 impl Kinds {
@@ -49,8 +52,22 @@ impl Kinds {
         }
     }
 
-    /// A job by itself, by the seconds of its stages.
-    pub(super) fn of(&mut self, stage_s: &[f64]) -> Kind {
+    /// A job by itself, at a place in the table of jobs, by the seconds of its stages.
+    pub(super) fn of_job(&mut self, id: JobId, place: usize, stage_s: &[f64]) -> Kind {
+        if self.by_place.len() <= place {
+            self.by_place.resize(place + 1, None);
+        }
+        match self.by_place[place] {
+            Some((known, kind)) if known == id => kind,
+            _ => {
+                let kind = self.of(stage_s);
+                self.by_place[place] = Some((id, kind));
+                kind
+            }
+        }
+    }
+
+    fn of(&mut self, stage_s: &[f64]) -> Kind {
         let bits: Vec<u64> = stage_s.iter().map(|stage| stage.to_bits()).collect();
         let next = self.stages.len();
         let number = *self.by_stages.entry(bits).or_insert(next);

@@ -199,6 +199,10 @@ impl Policy for Groups {
                 Fate::Out => found.refused.remove(id),
             };
             let behind = Reason::Behind { ahead: ahead as u32, first: order[0] };
+            // Who neither runs nor asks need not be told.
+            if !view.wants_all_verdicts() && !view.job(*id).is_placed() {
+                continue;
+            }
             plan.wait.push(Wait { job: *id, reason: reason.unwrap_or(behind) });
         }
         self.stop_others(&stays, view, &mut plan);

@@ -126,6 +126,24 @@ fn muri_l_goes_by_attained_service() {
     assert_eq!((seen.end("second"), seen.end("first")), (50.0, 120.0));
 }
 
+#[test]
+fn muri_l_goes_by_queues() {
+    let rows = [job("first", 0, 1, 100), job("second", 40, 1, 100)];
+    let seen = |knobs: &[(&str, &str)]| {
+        let mut simulation = Scene::new("1x1", rows.clone()).simulation("muri-l", knobs);
+        let runs_at = |simulation: &mut heeler_sim::Simulation, at: u64| {
+            simulation.run_until(Time::from_secs(at));
+            let jobs = simulation.engine().state().jobs().iter();
+            jobs.filter(|job| job.is_running()).map(|job| job.id.0).collect::<Vec<_>>()
+        };
+        [41, 49, 51, 99, 101].map(|at| runs_at(&mut simulation, at))
+    };
+    let limits = "{ queues = { limits = ['50 gpu-s'] } }";
+    // Who has had least takes over at once; in queues, when the first has had what its queue gives.
+    assert_eq!(seen(&[]), [[1], [1], [1], [1], [1]]);
+    assert_eq!(seen(&[("order", limits)]), [[0], [0], [1], [1], [0]]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
