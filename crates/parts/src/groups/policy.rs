@@ -5,7 +5,7 @@ use super::form::{Forming, form};
 use super::known::Kinds;
 use super::queues::Queues;
 use super::settle::{Fate, settle};
-use heeler_engine::{Cadence, Job, Note, Phase, Policy, Predict, Ties, Untried, View};
+use heeler_engine::{Cadence, Calibration, Job, Note, Phase, Policy, Predict, Ties, Untried, View};
 use heeler_model::{JobId, Plan, Reason, Span, Stop, Time, Wait};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -199,8 +199,9 @@ impl Policy for Groups {
                 Fate::Out => found.refused.remove(id),
             };
             let behind = Reason::Behind { ahead: ahead as u32, first: order[0] };
-            // Who neither runs nor asks need not be told.
-            if !view.wants_all_verdicts() && !view.job(*id).is_placed() {
+            // Who waits for its turn need not be told, unless somebody asks.
+            let turn = reason.is_none() && !view.job(*id).is_placed();
+            if turn && !view.wants_all_verdicts() {
                 continue;
             }
             plan.wait.push(Wait { job: *id, reason: reason.unwrap_or(behind) });
@@ -285,6 +286,13 @@ impl Policy for Groups {
 
     fn packs(&self) -> bool {
         self.forming.most > 1
+    }
+
+    fn calibrations(&self) -> Vec<Calibration> {
+        match &self.rank {
+            Rank::Left(predict) => predict.calibration().into_iter().collect(),
+            Rank::Served | Rank::Queues(_) => Vec::new(),
+        }
     }
 
     fn save(&self) -> Value {
