@@ -11,7 +11,6 @@ use crate::traits::{Needs, Want, Wants};
 use heeler_model::{
     Assignment, Demand, JobId, KindId, KindSet, NodeId, Placement, Reason, Run, Stop,
 };
-use std::collections::BTreeSet;
 
 /// From whom GPUs may be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +47,10 @@ impl<'a> Walk<'a> {
     }
 
     fn relieve(&mut self, job: &'a Job, want: &Want, from: From) -> bool {
-        let Some(gone) = self.make_room_within_limits(job, want, from) else { return false };
+        // As it ranks before anybody has given way for it.
+        let behind = self.tenant_rank(job) > 0;
+        let gone = self.make_room_within_limits(job, want, (from, behind));
+        let Some(gone) = gone else { return false };
         if !gone.is_empty()
             && let Some(placement) = self.fits(job, want)
         {
@@ -56,15 +58,11 @@ impl<'a> Walk<'a> {
             return true;
         }
         let (mut rooms, others) = self.rooms(job, want, from);
-        let (order, ranks_behind) = (&self.pipe.parts.order, self.tenant_rank(job) > 0);
         for other in others {
             if matches!(from, From::Behind(rank) if other <= rank) {
                 break;
             }
-            let running = self.view.state().job(other.job);
-            let behind = matches!(from, From::Behind(_));
-            let kept = behind && order.protects(running, job, ranks_behind, self.view);
-            if kept || !self.is_worth_a_stop(job, from, other) {
+            if !self.may_stop(job, (from, behind), other) {
                 continue;
             }
             // Whoever this plan has dealt with gives nothing more, unless it can shrink.
@@ -108,11 +106,12 @@ impl<'a> Walk<'a> {
         false
     }
 
-    /// Whether the order lets a running job be stopped for this one.
-    fn is_worth_a_stop(&self, job: &Job, from: From, other: Rank) -> bool {
+    /// Whether the order lets a running job be stopped for this one, which may rank behind.
+    fn may_stop(&self, job: &Job, (from, behind): (From, bool), other: Rank) -> bool {
         let From::Behind(rank) = from else { return true };
-        let running = self.view.state().job(other.job);
-        self.pipe.parts.order.is_worth_a_stop((job, rank.key), (running, other.key))
+        let (order, running) = (&self.pipe.parts.order, self.view.state().job(other.job));
+        !order.protects(running, job, behind, self.view)
+            && order.is_worth_a_stop((job, rank.key), (running, other.key))
     }
 
     /// Whether a job fits if everybody useful gives way. If it does, they have.
@@ -141,24 +140,24 @@ impl<'a> Walk<'a> {
         from: From,
     ) -> (Vec<Room<'a>>, Box<dyn Iterator<Item = Rank> + 'a>) {
         let mut rooms = Vec::new();
-        let mut nodes = Some(BTreeSet::new());
+        let mut nodes = Some(Vec::new());
         for kind in want.demand.kinds.iter(self.draft.cluster().kinds.len()) {
             let demand = Demand { kinds: KindSet::only(kind), ..want.demand };
             let want = Want { demand, ..*want };
             let needs = self.pipe.parts.place.needs(&want, &self.draft);
             let last = self.last_attempt(job, &want, from);
-            if last.as_ref().is_some_and(|(vain, changed)| self.is_vain(needs, vain, changed)) {
+            if needs != Needs::OneNode && last.is_some_and(|vain| self.is_vain(&vain)) {
                 continue;
             }
             // Nodes that were not free enough and have not changed are not free enough now.
             match (last, &mut nodes, needs) {
-                (Some((_, changed)), Some(nodes), Needs::OneNode) => nodes.extend(changed),
+                (Some(vain), Some(nodes), Needs::OneNode) => self.changed_since(&vain, nodes),
                 _ => nodes = None,
             }
             rooms.push(Room::new(needs, kind, &want, &self.draft));
         }
         let others: Box<dyn Iterator<Item = Rank> + 'a> = match nodes {
-            Some(nodes) => Box::new(self.only_on(&nodes).into_iter()),
+            Some(nodes) => Box::new(self.only_on(nodes).into_iter()),
             None => self.everybody(from),
         };
         (rooms, others)
@@ -173,17 +172,15 @@ impl<'a> Walk<'a> {
         on.slices().first().map(|slice| self.draft.kind_of(slice.node))
     }
 
-    /// Whether a new attempt must fail as the last did, going by numbers alone.
-    fn is_vain(&self, needs: Needs, vain: &Vain, changed: &BTreeSet<NodeId>) -> bool {
-        let reseated = self.pipe.memo.reseated_since(vain.reseated);
-        // GPUs that came free since, and those that this plan takes away from somebody.
-        let state = self.view.state();
+    /// Whether a new attempt must fail as the last did, going by numbers alone: GPUs that came free
+    /// or whose jobs changed rank since, and those that this plan takes away from somebody.
+    fn is_vain(&self, vain: &Vain) -> bool {
+        let (state, memo, touched) = (self.view.state(), &self.pipe.memo, self.view.touched());
         let taken = |id: &JobId| state.job(*id).assignment.as_ref().map_or(0, Assignment::gpus);
         let planned: u32 = self.planned.keys().map(taken).sum();
-        let released = self.view.touched().released_ever() - vain.released + u64::from(planned);
-        needs != Needs::OneNode
-            && reseated.is_empty()
-            && (released < u64::from(vain.missing) || changed.is_empty())
+        let logged = touched.released_ever() - vain.released + memo.moved_ever() - vain.moved;
+        let more = logged + u64::from(planned);
+        more == 0 || more < u64::from(vain.missing)
     }
 
     /// Where a tenant's limit is in the way, jobs behind of that tenant give way first. None if
@@ -192,7 +189,7 @@ impl<'a> Walk<'a> {
         &mut self,
         job: &'a Job,
         want: &Want,
-        from: From,
+        (from, behind): (From, bool),
     ) -> Option<Vec<Relief<'a>>> {
         let mut gone: Vec<Relief<'a>> = Vec::new();
         let milli = want.milli();
@@ -203,8 +200,8 @@ impl<'a> Walk<'a> {
                 let mut lineage = state.tenants().lineage(state.job(other.job).spec.tenant);
                 let counts = lineage.any(|t| t == tenant);
                 let fresh = gone.iter().all(|relief| relief.rank != other);
-                let worth = self.is_worth_a_stop(job, from, other);
-                (counts && fresh && worth).then(|| self.relief(other, from)).flatten()
+                let may = counts && fresh && self.may_stop(job, (from, behind), other);
+                may.then(|| self.relief(other, from)).flatten()
             });
             let Some(relief) = next else {
                 for relief in gone.iter().rev() {
@@ -218,25 +215,26 @@ impl<'a> Walk<'a> {
         Some(gone)
     }
 
-    /// The last attempt to make room for a job, if it is still worth something, and the nodes on
-    /// which something has changed since.
-    fn last_attempt(&self, job: &Job, want: &Want, from: From) -> Option<(Vain, BTreeSet<NodeId>)> {
+    /// The last attempt to make room for a job, if it is still worth something.
+    fn last_attempt(&self, job: &Job, want: &Want, from: From) -> Option<Vain> {
         let From::Behind(rank) = from else { return None };
         if !self.pipe.is_settled(self.view) {
             return None;
         }
         let vain = self.pipe.memo.recall(job.id, want.demand.kinds, rank)?;
-        let touched = self.view.touched().since(vain.touched)?;
-        let reseated = self.pipe.memo.reseated_since(vain.reseated);
-        let mut changed: BTreeSet<NodeId> = touched.iter().chain(reseated).copied().collect();
+        self.view.touched().since(vain.touched).is_some().then_some(vain)
+    }
+
+    /// Add nodes that may be freer than when an attempt failed.
+    fn changed_since(&self, vain: &Vain, nodes: &mut Vec<NodeId>) {
+        nodes.extend(self.view.touched().since(vain.touched).unwrap_or_default());
+        nodes.extend(self.pipe.memo.reseated_since(vain.reseated));
         // What this plan has done so far is not in the logs.
-        for (id, planned) in &self.planned {
-            let before = self.view.job(*id).assignment.as_ref().map(|on| &on.placement);
-            for placement in before.into_iter().chain(planned.as_ref()) {
-                changed.extend(placement.slices().iter().map(|slice| slice.node));
-            }
+        for id in self.planned.keys() {
+            let before = self.view.job(*id).assignment.iter();
+            let slices = before.flat_map(|on| on.placement.slices());
+            nodes.extend(slices.map(|slice| slice.node));
         }
-        Some((vain, changed))
     }
 
     /// Running jobs from whom GPUs may be taken, last first.
@@ -257,13 +255,16 @@ impl<'a> Walk<'a> {
     }
 
     /// Running jobs on some nodes, last first.
-    fn only_on(&self, nodes: &BTreeSet<NodeId>) -> Vec<Rank> {
+    fn only_on(&self, mut nodes: Vec<NodeId>) -> Vec<Rank> {
         let state = self.view.state();
-        let ids: BTreeSet<JobId> =
-            nodes.iter().flat_map(|node| state.on_node(*node)).copied().collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let ids = nodes.iter().flat_map(|node| state.on_node(*node));
         let rank = |id: &JobId| self.pipe.queue.rank_of(state.jobs(), *id, self.now());
-        let mut ranks: Vec<Rank> = ids.iter().filter_map(rank).collect();
+        let mut ranks: Vec<Rank> = ids.filter_map(rank).collect();
         ranks.sort_unstable_by(|a, b| b.cmp(a));
+        // Who is on several nodes is among them as often.
+        ranks.dedup();
         ranks
     }
 

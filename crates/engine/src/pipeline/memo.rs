@@ -3,12 +3,12 @@
 //! this changes nothing but the time a plan takes.
 
 use super::queue::Rank;
-use heeler_model::{JobId, KindSet, NodeId};
+use heeler_model::{JobId, KindSet, NodeId, Placement};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// An attempt to make room that failed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Vain {
     /// The job's rank at that time.
     pub(super) rank: Rank,
@@ -17,7 +17,9 @@ pub(super) struct Vain {
     /// Where the logs of changes ended.
     pub(super) touched: u64,
     pub(super) reseated: usize,
+    /// GPUs that had come free ever, and those whose jobs had changed rank.
     pub(super) released: u64,
+    pub(super) moved: u64,
 }
 
 /// Attempts that failed, by job and kinds of GPU.
@@ -26,12 +28,14 @@ pub(super) struct Memo {
     vain: RefCell<BTreeMap<(JobId, KindSet), Vain>>,
     /// Nodes with running jobs whose rank has changed.
     reseated: Vec<NodeId>,
+    /// GPUs of all of them, ever.
+    moved: u64,
 }
 
 impl Memo {
     /// The last attempt for a job, if its rank is still the same.
     pub(super) fn recall(&self, job: JobId, kinds: KindSet, rank: Rank) -> Option<Vain> {
-        self.vain.borrow().get(&(job, kinds)).filter(|vain| vain.rank == rank).cloned()
+        self.vain.borrow().get(&(job, kinds)).filter(|vain| vain.rank == rank).copied()
     }
 
     pub(super) fn remember(&self, job: JobId, kinds: KindSet, vain: Vain) {
@@ -52,11 +56,17 @@ impl Memo {
     }
 
     /// The rank of a running job on these nodes has changed.
-    pub(super) fn reseat(&mut self, nodes: impl Iterator<Item = NodeId>) {
+    pub(super) fn reseat(&mut self, on: &Placement) {
         if self.reseated.len() > 1 << 14 {
             self.forget_all();
         }
-        self.reseated.extend(nodes);
+        self.reseated.extend(on.slices().iter().map(|slice| slice.node));
+        self.moved += u64::from(on.gpus());
+    }
+
+    /// GPUs whose jobs changed rank, ever.
+    pub(super) fn moved_ever(&self) -> u64 {
+        self.moved
     }
 
     /// Nodes whose jobs changed rank since, and where that log ends now.

@@ -145,8 +145,7 @@ impl Pipeline {
                 Preempt::Never | Preempt::ByOrder { .. } => (TenantId(0), line),
             };
             if self.queue.run(view.jobs(), job, tenant, line, view.now()) {
-                let slices = job.assignment.iter().flat_map(|on| on.placement.slices());
-                self.memo.reseat(slices.map(|slice| slice.node));
+                job.assignment.iter().for_each(|on| self.memo.reseat(&on.placement));
             }
             self.memo.forget(job.id);
         } else {

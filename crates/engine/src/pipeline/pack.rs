@@ -83,14 +83,17 @@ impl<'a> Walk<'a> {
         Some(rest_of(job, on))
     }
 
-    /// Those who are still alone get their whole GPUs back.
+    /// Those who are still alone get their whole GPUs back, as far as their tenants' limits go.
     pub(super) fn part(&mut self) {
         // Others whose neighbours this plan stops.
         self.look_for_lone();
         for id in std::mem::take(&mut self.sharing.lone) {
             let job = self.view.state().job(id);
-            if !self.planned.contains_key(&id) {
-                self.give_share(job, job.spec.demand.share);
+            let Some(on) = &job.assignment else { continue };
+            let whole = Assignment { share: job.spec.demand.share, ..on.clone() };
+            let more = whole.milli() as i64 - on.milli() as i64;
+            if !self.planned.contains_key(&id) && self.within_limits(job, more).is_ok() {
+                self.give_share(job, whole.share);
             }
         }
     }

@@ -94,7 +94,7 @@ pub(super) struct Group {
     pub fixed: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Spot {
     Waiting { class: usize, seat: Seat, length: Option<Span> },
     Running { group: Group, seat: Seat },
@@ -150,7 +150,7 @@ impl Queue {
         self.sit(jobs, job.id, Spot::Waiting { class, seat, length });
     }
 
-    /// Enter a running job. Says whether it was running before.
+    /// Enter a running job. Says whether it was running before, in another place.
     pub(super) fn run(
         &mut self,
         jobs: &JobTable,
@@ -159,14 +159,22 @@ impl Queue {
         line: Line,
         now: Time,
     ) -> bool {
-        let was_running = self.remove(jobs, job.id);
         let seat = Seat::new(job, line, now);
         let sizes = &job.spec.demand.sizes;
         let fixed = sizes.min == sizes.asked && sizes.max == sizes.asked;
         let group = Group { tenant, slope: line.slope, fixed };
+        let spot = Spot::Running { group, seat };
+        if self.spot_of(jobs, job.id) == Some(spot) {
+            return false;
+        }
+        let was_running = self.remove(jobs, job.id);
         self.running.entry(group).or_default().insert(seat);
-        self.sit(jobs, job.id, Spot::Running { group, seat });
+        self.sit(jobs, job.id, spot);
         was_running
+    }
+
+    fn spot_of(&self, jobs: &JobTable, job: JobId) -> Option<Spot> {
+        *self.spots.get(jobs.place(job)?)?
     }
 
     fn sit(&mut self, jobs: &JobTable, job: JobId, spot: Spot) {
@@ -223,8 +231,7 @@ impl Queue {
 
     /// Whether a job waits here.
     pub(super) fn is_waiting(&self, jobs: &JobTable, job: JobId) -> bool {
-        let spot = jobs.place(job).and_then(|place| *self.spots.get(place)?);
-        matches!(spot, Some(Spot::Waiting { .. }))
+        matches!(self.spot_of(jobs, job), Some(Spot::Waiting { .. }))
     }
 
     /// The classes that have jobs waiting: their numbers, and their jobs in order.
@@ -251,7 +258,7 @@ impl Queue {
 
     /// The rank of a running job at a moment.
     pub(super) fn rank_of(&self, jobs: &JobTable, job: JobId, now: Time) -> Option<Rank> {
-        match (*self.spots.get(jobs.place(job)?)?)? {
+        match self.spot_of(jobs, job)? {
             Spot::Running { group, seat } => Some(seat.rank(group.slope, now)),
             Spot::Waiting { .. } => None,
         }

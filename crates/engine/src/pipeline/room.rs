@@ -163,6 +163,7 @@ impl<'a> Room<'a> {
             touched: view.touched().end(),
             reseated: pipe.memo.reseated_end(),
             released: view.touched().released_ever(),
+            moved: pipe.memo.moved_ever(),
         }
     }
 }

@@ -146,7 +146,7 @@ impl State {
         &self.on_node[node.index()]
     }
 
-    /// Nodes on which something changed, in order.
+    /// Nodes of which GPUs came free, in order.
     pub fn touched(&self) -> &Touched {
         &self.touched
     }
@@ -323,9 +323,8 @@ impl State {
                 here.push(id);
             } else {
                 here.retain(|job| *job != id);
-                self.touched.released(slice.slots.count());
+                self.touched.release(slice.node, slice.slots.count());
             }
-            self.touched.node(slice.node);
         }
     }
 
@@ -361,8 +360,7 @@ impl State {
     /// A node comes or goes.
     pub(crate) fn set_up(&mut self, node: NodeId, up: bool) {
         self.fleet.get_mut().set_up(node, up);
-        self.touched.node(node);
-        self.touched.released(self.fleet.get_mut().cluster().nodes[node.index()].gpus);
+        self.touched.release(node, self.fleet.get_mut().cluster().nodes[node.index()].gpus);
     }
 }
 

@@ -1,5 +1,4 @@
-//! On which nodes something changed lately, so that what was tried in vain is tried again only
-//! there.
+//! On which nodes GPUs came free lately, so that what was tried in vain is tried again only there.
 
 use heeler_model::NodeId;
 
@@ -16,7 +15,9 @@ pub struct Touched {
 }
 
 impl Touched {
-    pub(crate) fn node(&mut self, node: NodeId) {
+    /// GPUs of a node came free.
+    pub(crate) fn release(&mut self, node: NodeId, gpus: u32) {
+        self.released += u64::from(gpus);
         if self.nodes.len() == REMEMBERED_MAX {
             self.forgotten += self.nodes.len() as u64;
             self.nodes.clear();
@@ -24,16 +25,12 @@ impl Touched {
         self.nodes.push(node);
     }
 
-    pub(crate) fn released(&mut self, gpus: u32) {
-        self.released += u64::from(gpus);
-    }
-
     /// Where the log ends now.
     pub fn end(&self) -> u64 {
         self.forgotten + self.nodes.len() as u64
     }
 
-    /// Nodes touched since, or `None` if that is forgotten.
+    /// Nodes of which GPUs came free since, or `None` if that is forgotten.
     pub fn since(&self, end: u64) -> Option<&[NodeId]> {
         self.nodes.get(end.checked_sub(self.forgotten)? as usize..)
     }

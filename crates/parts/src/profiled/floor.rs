@@ -4,14 +4,13 @@
 use super::pairing::{Alone, Residents};
 use crate::place::{Fit, Remainder, why_not};
 use heeler_engine::{DemandId, Draft, Fleet, Grip, Job, Pick, Place, View, Want};
-use heeler_model::{Assignment, Milli, NodeId, Placement, Reason, Slice, TenantId};
+use heeler_model::{Assignment, Milli, NodeId, Placement, Reason, Slice, Slots, TenantId};
 use std::collections::BTreeMap;
 
 /// Half of a GPU.
 pub(super) const HALF: Milli = Milli(500);
-/// Half of a GPU and nothing beside it, or a whole one.
+/// Half of a GPU and nothing beside it.
 const OTHER_HALF: Grip = Grip { share: HALF, ..Grip::NOTHING };
-const WHOLE: Grip = Grip { share: Milli::WHOLE, ..Grip::NOTHING };
 
 /// The fullest node that fits, and large jobs on whole nodes.
 const PACKED: Fit =
@@ -48,7 +47,7 @@ pub(super) struct Floor<'a> {
     view: View<'a>,
     trials: Vec<NodeId>,
     /// What is taken of the nodes for trials, so that nobody else gets it.
-    kept: Vec<Placement>,
+    kept: Vec<(Placement, Grip)>,
     /// What tenants get by this plan, and give back.
     more: BTreeMap<TenantId, i64>,
     /// GPUs of the largest node.
@@ -112,18 +111,24 @@ impl<'a> Floor<'a> {
     /// Trials are placed; nobody else gets what is left of their nodes, and nobody gets the other
     /// half of GPUs without being asked whether he agrees.
     pub(super) fn close_trials(&mut self, residents: &Residents) {
-        for node in &self.trials {
-            let kept = Placement::on(*node, self.draft.unused(*node));
-            self.draft.claim(&kept, WHOLE);
-            self.kept.push(kept);
-        }
         residents.iter().for_each(|alone| self.draft.claim(&alone.placement, OTHER_HALF));
+        for node in &self.trials {
+            for slot in 0..self.draft.cluster().nodes[node.index()].gpus {
+                let share = Milli(self.draft.left_of(*node, slot));
+                let kept =
+                    (Placement::on(*node, Slots::one(slot)), Grip { share, ..Grip::NOTHING });
+                if share > Milli(0) {
+                    self.draft.claim(&kept.0, kept.1);
+                    self.kept.push(kept);
+                }
+            }
+        }
     }
 
     /// Nobody else is there: what is left of the nodes for trials is to be had.
     pub(super) fn open_trials(&mut self) {
-        for kept in std::mem::take(&mut self.kept) {
-            self.draft.release(&kept, WHOLE);
+        for (kept, grip) in std::mem::take(&mut self.kept) {
+            self.draft.release(&kept, grip);
         }
     }
 

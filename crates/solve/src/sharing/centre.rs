@@ -1,16 +1,21 @@
 //! The middle of all shares that are good enough: their analytic centre (Sonnevend 1985), where the
 //! product of everything there is to spare is largest. It is where interior-point methods come to
-//! when nothing else is asked for, and there is only one. Found by Newton's method from a point
-//! inside, each step as far as the product grows.
+//! when nothing else is asked for, and there is only one. Found by Newton's method with prices, from
+//! a point that need not be inside; where that does not lead there, from a point inside, each step
+//! as far as the product grows.
 
-use super::interior::{Point, Problem};
+use super::interior::{Point, Problem, REACH};
 use super::merged::Merged;
 use super::normal::Normal;
 use super::{Division, Sharing};
 use crate::linear::{Answer, Status};
 
-/// Steps allowed; the problems tried took up to thirty.
+/// Steps allowed inside, where prices do not lead there.
 const STEPS_MAX: u32 = 200;
+/// Steps allowed with prices; the problems tried took up to forty.
+const PRICED_MAX: u32 = 100;
+/// How far prices may be off in the middle, as a part of what they should be.
+const EVEN: f64 = 1e-8;
 /// It ends with a step that moves what there is to spare by less than this part, squared; the next
 /// would move it by less than a square of that.
 const NEAR: f64 = 1e-12;
@@ -49,23 +54,64 @@ impl Merged {
     /// The middle of all shares that are worth so much to each class, less than in an answer.
     fn centre(&self, asked: f64, best: &Answer) -> Option<Answer> {
         let (mut problem, _) = self.problem(&vec![asked; self.rows.len()], None)?;
-        problem.square.fill(0.0);
-        // Between the best, which is on the edge, and what is well within time and places.
+        problem.without_squares();
+        let priced = problem.priced_centre(&self.counts);
+        let (share, status, steps) = match priced {
+            Some((share, steps)) => (share, Status::Optimal, steps),
+            None => {
+                let share = self.off_the_edge(&problem, asked, best);
+                let (point, steps) = problem.centre(share, &self.counts)?;
+                let status = if steps.is_some() { Status::Optimal } else { Status::Stopped };
+                (point.share, status, PRICED_MAX + steps.unwrap_or(STEPS_MAX))
+            }
+        };
+        let values = self.values(&share);
+        Some(Answer { values, worth: asked, status, steps, prices: Vec::new() })
+    }
+
+    /// Shares between the best, which are on the edge, and what is well within time and places.
+    fn off_the_edge(&self, problem: &Problem, asked: f64, best: &Answer) -> Vec<f64> {
         let inner = self.values(&problem.start().share);
         let room = 0.5 * (1.0 - asked / best.worth);
         let between = |(inner, best): (&f64, &f64)| room * inner + (1.0 - room) * best.max(0.0);
         let open = |index: &usize| self.places[index % self.places.len()] > 0.0;
         let all: Vec<f64> = inner.iter().zip(&best.values).map(between).collect();
-        let share = (0..all.len()).filter(open).map(|index| all[index]).collect();
-        let (point, steps) = problem.centre(share, &self.counts)?;
-        let values = self.values(&point.share);
-        let status = if steps.is_some() { Status::Optimal } else { Status::Stopped };
-        let steps = steps.unwrap_or(STEPS_MAX);
-        Some(Answer { values, worth: asked, status, steps, prices: Vec::new() })
+        (0..all.len()).filter(open).map(|index| all[index]).collect()
     }
 }
 
 impl Problem {
+    /// Shares in the middle, by prices, from well within time and places: those in between need not
+    /// be inside, so that it takes a fraction of the steps; and what is left to spare is kept, not
+    /// taken anew as the difference of what is far larger.
+    fn priced_centre(&self, counts: &[f64]) -> Option<(Vec<f64>, u32)> {
+        let mut point = self.start();
+        self.price(&mut point, counts);
+        for step in 1..=PRICED_MAX {
+            let pull = self.residuals(&point);
+            let normal = Normal::of(self, &point)?;
+            let target = pull.towards(&point, (1.0, Some(counts)), None);
+            let by = normal.direction(self, &point, &target);
+            let (primal, dual) = self.lengths(&point, &by, REACH);
+            point = point.moved(&by, primal, dual);
+            if primal.min(dual) >= 1.0 && is_even(&point, counts) {
+                return Some((point.share, step));
+            }
+        }
+        None
+    }
+
+    /// Set each thing there is to spare to the price at which it is in the middle.
+    fn price(&self, point: &mut Point, counts: &[f64]) {
+        let prices = |have: &[f64], each: usize| -> Vec<f64> {
+            have.iter().enumerate().map(|(at, have)| counts[at / each] / have).collect()
+        };
+        point.share_price = prices(&point.share, self.columns);
+        point.idle_price = prices(&point.idle, 1);
+        point.over_price = prices(&point.over, 1);
+        point.free_price = point.free.iter().map(|free| 1.0 / free).collect();
+    }
+
     /// The middle, and the steps that took; none of them if they were not enough.
     fn centre(&self, share: Vec<f64>, counts: &[f64]) -> Option<(Point, Option<u32>)> {
         let mut point = self.inside(share, counts)?;
@@ -105,19 +151,10 @@ impl Problem {
         }
         let all = share.iter().chain(&idle).chain(&over).chain(&free);
         let is_inside = all.into_iter().all(|have| *have > 0.0);
-        let prices = |have: &[f64], each: usize| -> Vec<f64> {
-            have.iter().enumerate().map(|(at, have)| counts[at / each] / have).collect()
-        };
-        is_inside.then(|| Point {
-            share_price: prices(&share, self.columns),
-            idle_price: prices(&idle, 1),
-            over_price: prices(&over, 1),
-            free_price: free.iter().map(|free| 1.0 / free).collect(),
-            share,
-            idle,
-            over,
-            free,
-            level: 0.0,
+        is_inside.then(|| {
+            let mut point = Point { share, idle, over, free, ..Point::default() };
+            self.price(&mut point, counts);
+            point
         })
     }
 
@@ -133,6 +170,17 @@ impl Problem {
         spare.extend(at.free.iter().zip(&by.free).map(|(have, by)| (*have, *by, 1.0)));
         spare
     }
+}
+
+/// Whether whatever there is to spare is at about the price at which it is in the middle.
+fn is_even(point: &Point, counts: &[f64]) -> bool {
+    let near = |have: &[f64], price: &[f64], each: usize| {
+        let mut products = have.iter().zip(price).enumerate();
+        products.all(|(at, (have, price))| (have * price / counts[at / each] - 1.0).abs() < EVEN)
+    };
+    near(&point.share, &point.share_price, point.free.len())
+        && near(&point.idle, &point.idle_price, 1)
+        && near(&point.over, &point.over_price, 1)
 }
 
 /// How far the product of all there is to spare grows along a step, nearly: by Newton's method, or
@@ -227,5 +275,22 @@ mod tests {
         let division = Sharing { places: vec![1.0], rows }.middle(|_| 0.0).expect("there is room");
         assert_eq!(division.parts[0], division.parts[1]);
         assert!(division.parts[0][0] > 0.2 && division.parts[0][0] < 0.5, "{division:?}");
+    }
+
+    /// With prices and inside, it is the same middle.
+    #[test]
+    fn both_ways_lead_there() {
+        let merged = mixed().merged();
+        let best = merged.highest_level();
+        let asked = 0.97 * best.worth;
+        let (mut problem, _) =
+            merged.problem(&vec![asked; merged.rows.len()], None).expect("worth");
+        problem.without_squares();
+        let (priced, _) = problem.priced_centre(&merged.counts).expect("it comes to an end");
+        let edge = merged.off_the_edge(&problem, asked, &best);
+        let (inside, _) = problem.centre(edge, &merged.counts).expect("there is room");
+        for (one, other) in priced.iter().zip(&inside.share) {
+            assert!((one - other).abs() < 1e-7, "{one} {other}");
+        }
     }
 }

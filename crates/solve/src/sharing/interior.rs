@@ -15,7 +15,7 @@ const KEPT: f64 = 1e-10;
 /// Complementarity to begin with.
 const START: f64 = 0.1;
 /// How far to go towards the nearest bound.
-const REACH: f64 = 0.995;
+pub(super) const REACH: f64 = 0.995;
 
 /// Minimise half the squares less the level: shares by class and column, everybody within its time,
 /// worth no less than its need and its rise times the level, columns within their places.
@@ -31,12 +31,14 @@ pub(super) struct Problem {
     pub(super) take: Vec<f64>,
     /// What squares cost, by class and column.
     pub(super) square: Vec<f64>,
+    /// Whether any do.
+    has_squares: bool,
     /// Whether there is a level to raise.
-    pub(super) is_raised: bool,
+    is_raised: bool,
 }
 
 /// Where the method is: shares and slacks, each with its price.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Point {
     pub(super) share: Vec<f64>,
     pub(super) share_price: Vec<f64>,
@@ -90,6 +92,7 @@ impl Merged {
             rise: rise.map_or_else(|| vec![0.0; self.rows.len()], over),
             take: Vec::with_capacity(self.rows.len() * open.len()),
             square: Vec::with_capacity(self.rows.len() * open.len()),
+            has_squares: rise.is_none(),
             is_raised: rise.is_some(),
         };
         for (class, row) in self.rows.iter().enumerate() {
@@ -117,6 +120,12 @@ impl Merged {
 }
 
 impl Problem {
+    /// Squares are to cost nothing.
+    pub(super) fn without_squares(&mut self) {
+        self.square.fill(0.0);
+        self.has_squares = false;
+    }
+
     pub(super) fn solve(&self) -> Option<(Point, u32)> {
         let mut point = self.start();
         for step in 1..=STEPS_MAX {
@@ -128,11 +137,12 @@ impl Problem {
                 return Some((point, step));
             }
             let normal = Normal::of(self, &point)?;
-            let predicted = normal.direction(self, &point, &pull.towards(&point, 0.0, None));
+            let predicted =
+                normal.direction(self, &point, &pull.towards(&point, (0.0, None), None));
             let (primal, dual) = self.lengths(&point, &predicted, 1.0);
             let ahead = point.moved(&predicted, primal, dual).complementarity();
             let centring = (ahead / mean).powi(3).min(1.0);
-            let target = pull.towards(&point, centring * mean, Some(&predicted));
+            let target = pull.towards(&point, (centring * mean, None), Some(&predicted));
             let corrected = normal.direction(self, &point, &target);
             let (primal, dual) = self.lengths(&point, &corrected, REACH);
             point = point.moved(&corrected, primal, dual);
@@ -207,7 +217,7 @@ impl Problem {
     }
 
     /// How far to go, for shares and for prices: up to the nearest bound.
-    fn lengths(&self, at: &Point, by: &Direction, reach: f64) -> (f64, f64) {
+    pub(super) fn lengths(&self, at: &Point, by: &Direction, reach: f64) -> (f64, f64) {
         let up_to = |values: [&[f64]; 4], steps: [&[f64]; 4]| {
             let pairs = values.into_iter().flatten().zip(steps.into_iter().flatten());
             let ratios = pairs.filter(|(_, step)| **step < 0.0).map(|(value, step)| -value / step);
@@ -222,7 +232,7 @@ impl Problem {
             [&by.share_price, &by.idle_price, &by.over_price, &by.free_price],
         );
         // With squares, shares and prices move together.
-        if self.is_raised { (primal, dual) } else { (primal.min(dual), primal.min(dual)) }
+        if !self.has_squares { (primal, dual) } else { (primal.min(dual), primal.min(dual)) }
     }
 }
 
@@ -240,7 +250,7 @@ impl Point {
         (self.share.len() + 2 * self.idle.len() + self.free.len()) as f64
     }
 
-    fn moved(&self, by: &Direction, primal: f64, dual: f64) -> Point {
+    pub(super) fn moved(&self, by: &Direction, primal: f64, dual: f64) -> Point {
         let go = |values: &[f64], steps: &[f64], length: f64| {
             values.iter().zip(steps).map(|(value, step)| value + length * step).collect()
         };

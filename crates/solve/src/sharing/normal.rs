@@ -50,41 +50,36 @@ impl Pull {
         }
     }
 
-    /// Products are to become so much, allowing for what a predicted step would make of them.
-    pub(super) fn towards(&self, at: &Point, mean: f64, by: Option<&Direction>) -> Target<'_> {
-        let change = |slack: &[f64], price: &[f64], steps: Option<(&[f64], &[f64])>| {
-            let products = slack.iter().zip(price).map(|(slack, price)| mean - slack * price);
-            match steps {
-                None => products.collect(),
-                Some((a, b)) => {
-                    let second = a.iter().zip(b).map(|(a, b)| a * b);
-                    products.zip(second).map(|(first, second)| first - second).collect()
-                }
-            }
-        };
+    /// Products are to become so much, allowing for what a predicted step would make of them. Where
+    /// classes count, those of a class so many times that.
+    pub(super) fn towards(
+        &self,
+        at: &Point,
+        (mean, counts): (f64, Option<&[f64]>),
+        by: Option<&Direction>,
+    ) -> Target<'_> {
+        let columns = at.free.len();
+        let count = |class: usize| counts.map_or(1.0, |counts| counts[class]);
+        let change =
+            |slack: &[f64], price: &[f64], steps: Option<(&[f64], &[f64])>, each: Option<usize>| {
+                let product = |(index, (slack, price)): (usize, (&f64, &f64))| {
+                    let aim = mean * each.map_or(1.0, |each| count(index / each));
+                    let second = steps.map_or(0.0, |(a, b)| a[index] * b[index]);
+                    aim - slack * price - second
+                };
+                slack.iter().zip(price).enumerate().map(product).collect()
+            };
         let steps = |of: fn(&Direction) -> (&[f64], &[f64])| by.map(of);
+        let share = steps(|by| (by.share.as_slice(), by.share_price.as_slice()));
+        let idle = steps(|by| (by.idle.as_slice(), by.idle_price.as_slice()));
+        let over = steps(|by| (by.over.as_slice(), by.over_price.as_slice()));
+        let free = steps(|by| (by.free.as_slice(), by.free_price.as_slice()));
         Target {
             pull: self,
-            share: change(
-                &at.share,
-                &at.share_price,
-                steps(|by| (by.share.as_slice(), by.share_price.as_slice())),
-            ),
-            idle: change(
-                &at.idle,
-                &at.idle_price,
-                steps(|by| (by.idle.as_slice(), by.idle_price.as_slice())),
-            ),
-            over: change(
-                &at.over,
-                &at.over_price,
-                steps(|by| (by.over.as_slice(), by.over_price.as_slice())),
-            ),
-            free: change(
-                &at.free,
-                &at.free_price,
-                steps(|by| (by.free.as_slice(), by.free_price.as_slice())),
-            ),
+            share: change(&at.share, &at.share_price, share, Some(columns)),
+            idle: change(&at.idle, &at.idle_price, idle, Some(1)),
+            over: change(&at.over, &at.over_price, over, Some(1)),
+            free: change(&at.free, &at.free_price, free, None),
         }
     }
 }
