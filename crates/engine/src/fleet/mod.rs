@@ -59,7 +59,7 @@ struct KindFree {
     up: u32,
     /// What its nodes are like, up or down: each sort once.
     sorts: BTreeSet<NodeSort>,
-    /// Partly used GPUs, fullest first.
+    /// Partly used GPUs of which something is left, fullest first.
     partial: BTreeSet<(u32, NodeId, u32)>,
 }
 
@@ -142,7 +142,7 @@ impl Fleet {
         kind.up = if up { kind.up + gpus } else { kind.up - gpus };
         let partial: Vec<_> = self.shared.range((node, 0)..=(node, u32::MAX)).collect();
         for (&(_, slot), gpu) in partial {
-            if up {
+            if up && gpu.free > 0 {
                 kind.partial.insert((gpu.free, node, slot));
             } else {
                 kind.partial.remove(&(gpu.free, node, slot));
@@ -223,10 +223,15 @@ impl Fleet {
         gpu.free -= grip.share.0;
         gpu.memory_mb -= grip.gpu_memory_mb;
         gpu.claims += 1;
+        let (is_fresh, after) = (gpu.claims == 1, gpu.free);
         if free.up {
             let partial = &mut self.kinds[kind.index()].partial;
-            partial.remove(&(before, node, slot));
-            partial.insert((gpu.free, node, slot));
+            if !is_fresh && before > 0 {
+                partial.remove(&(before, node, slot));
+            }
+            if after > 0 {
+                partial.insert((after, node, slot));
+            }
         }
     }
 
@@ -246,8 +251,10 @@ impl Fleet {
         }
         if free.up {
             let partial = &mut self.kinds[kind.index()].partial;
-            partial.remove(&(before, node, slot));
-            if !emptied {
+            if before > 0 {
+                partial.remove(&(before, node, slot));
+            }
+            if !emptied && after > 0 {
                 partial.insert((after, node, slot));
             }
         }

@@ -84,7 +84,7 @@ pub(super) fn form(
         }
     }
     if !forming.unpack {
-        return makers.into_iter().flat_map(|maker| maker.groups).collect();
+        return makers.into_iter().flat_map(Maker::into_groups).collect();
     }
     let mut groups: Vec<Group> = Vec::new();
     for maker in makers {
@@ -105,7 +105,10 @@ pub(super) fn form(
 struct Maker<'a> {
     gpus: i64,
     stages: usize,
+    /// Those there are, and those that have become part of another.
     groups: Vec<Group>,
+    /// Where those there are stand, in order.
+    line: Vec<usize>,
     forming: &'a Forming,
 }
 
@@ -121,44 +124,54 @@ impl<'a> Maker<'a> {
             let like = kinds.of_job(*id, place, stage_s);
             Group { members: smallvec![*id], demand: job.spec.demand, used_s, like }
         };
-        let groups = batch.jobs.iter().map(group).collect();
-        Maker { gpus: i64::from(batch.sort.gpus), stages, groups, forming }
+        let groups: Vec<Group> = batch.jobs.iter().map(group).collect();
+        let line = (0..groups.len()).collect();
+        Maker { gpus: i64::from(batch.sort.gpus), stages, groups, line, forming }
+    }
+
+    fn into_groups(self) -> impl Iterator<Item = Group> {
+        let mut groups: Vec<Option<Group>> = self.groups.into_iter().map(Some).collect();
+        self.line.into_iter().filter_map(move |at| groups[at].take())
     }
 
     /// Put groups together two and two, as long as there are more than there is room for.
     fn pair(&mut self, over: &mut i64, kinds: &mut Kinds, view: &View) {
-        if self.stages == 0 || self.groups.len() < 2 || self.forming.most < 2 {
+        if self.stages == 0 || self.line.len() < 2 || self.forming.most < 2 {
             return;
         }
-        let pairs = Pairs { groups: &self.groups, stages: self.stages, forming: self.forming };
+        let pairs = Pairs {
+            groups: &self.groups,
+            line: &self.line,
+            stages: self.stages,
+            forming: self.forming,
+        };
         let with = pairs.matched(kinds, view.rules().ties == Ties::Previous, view);
-        let mut left: Vec<Option<Group>> = self.groups.drain(..).map(Some).collect();
-        let mut groups = Vec::with_capacity(left.len());
-        for at in 0..left.len() {
+        let before = std::mem::take(&mut self.line);
+        for (at, two) in before.iter().enumerate() {
             match with[at] {
                 Some(other) if other > at => {}
                 Some(other) => {
-                    let one = left[other].take().expect("nobody is in two twos");
-                    let two = left[at].take().expect("nobody is in two twos");
-                    if *over > 0 && fits_ever(&one, &two, view) {
+                    let one = before[other];
+                    self.line.push(one);
+                    if *over > 0 && fits_ever(&self.groups[one], &self.groups[*two], view) {
                         *over -= self.gpus * 1000;
-                        groups.push(self.merge(one, two, kinds));
+                        self.merge(one, *two, kinds);
                     } else {
-                        groups.extend([one, two]);
+                        self.line.push(*two);
                     }
                 }
-                None => groups.extend(left[at].take()),
+                None => self.line.push(*two),
             }
         }
-        self.groups = groups;
     }
 
     /// Add the groups, without those that are slower than one after the other.
     fn unpack(self, left: &mut Vec<Group>, kinds: &mut Kinds, view: &View) {
         let alone_s = |id: &JobId| view.job(*id).spec.stages().map_or(0.0, |job| job.iteration_s);
-        for group in self.groups {
+        let interleaving = &self.forming.interleaving;
+        for group in self.into_groups() {
             let in_turn_s: f64 = group.members.iter().map(alone_s).sum();
-            let mut round_s = || kinds.best_s(group.like, &self.forming.interleaving);
+            let mut round_s = || kinds.best_s(group.like, interleaving);
             if group.members.len() < 2 || round_s().is_some_and(|round_s| round_s <= in_turn_s) {
                 left.push(group);
                 continue;
@@ -172,12 +185,14 @@ impl<'a> Maker<'a> {
         }
     }
 
-    fn merge(&self, mut one: Group, two: Group, kinds: &mut Kinds) -> Group {
+    /// The second becomes part of the first.
+    fn merge(&mut self, one: usize, two: usize, kinds: &mut Kinds) {
+        let two = self.groups[two].clone();
+        let one = &mut self.groups[one];
         one.like = kinds.merged(one.like, two.like, &self.forming.interleaving);
         one.demand = together(&one.demand, &two.demand);
         one.members.extend(two.members);
         one.used_s.extend(two.used_s);
-        one
     }
 
     /// Put those next to each other together, as long as there are more than there is room for.
@@ -185,20 +200,18 @@ impl<'a> Maker<'a> {
         if self.stages == 0 {
             return;
         }
-        let mut groups: Vec<Group> = Vec::new();
-        let mut waiting = std::mem::take(&mut self.groups).into_iter();
-        while let Some(mut group) = waiting.next() {
+        let mut waiting = std::mem::take(&mut self.line).into_iter();
+        while let Some(group) = waiting.next() {
             for other in waiting.by_ref().take(self.forming.most.saturating_sub(1)) {
-                if *over > 0 && fits_ever(&group, &other, view) {
+                if *over > 0 && fits_ever(&self.groups[group], &self.groups[other], view) {
                     *over -= self.gpus * 1000;
-                    group = self.merge(group, other, kinds);
+                    self.merge(group, other, kinds);
                 } else {
-                    groups.push(other);
+                    self.line.push(other);
                 }
             }
-            groups.push(group);
+            self.line.push(group);
         }
-        self.groups = groups;
     }
 }
 

@@ -2,13 +2,18 @@
 //! again, and so do their groups. Nothing that is kept here changes an answer; it only spares
 //! working it out anew in every decision.
 
+use super::twos::Two;
 use heeler_model::JobId;
 use heeler_solve::interleave::{Interleaving, Turns};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// With more kinds of groups, or of two together, everything is forgotten before a decision.
 const KINDS_MAX: usize = 4096;
-const TWOS_MAX: usize = 1 << 16;
+const TWOS_MAX: usize = 1 << 20;
+/// With more matchings than this, all of them are forgotten before a decision.
+const MATCHINGS_MAX: usize = 1 << 12;
 
 /// The number of a kind of group: those with the same stages.
 pub(super) type Kind = usize;
@@ -18,6 +23,8 @@ pub(super) type Kind = usize;
 struct Known {
     /// Stages of its members by their numbers, smallest first.
     members: Vec<usize>,
+    /// Seconds of all their stages.
+    used_s: f64,
     /// How long a round takes in the best order, if that was asked for.
     best_s: Option<Option<f64>>,
 }
@@ -39,7 +46,12 @@ pub(super) struct Kinds {
     by_stages: BTreeMap<Vec<u64>, usize>,
     kinds: Vec<Known>,
     by_members: BTreeMap<Vec<usize>, Kind>,
-    twos: BTreeMap<(Kind, Kind), Together>,
+    /// By the smaller and by how much larger the other is.
+    twos: Vec<Vec<Option<Together>>>,
+    /// Room that is kept for them.
+    places: usize,
+    /// Which twos are heaviest of so many of these kinds.
+    matchings: BTreeMap<Vec<(Kind, u32)>, Arc<[Two]>>,
     /// The kind of each job by itself, by its place in the table of jobs.
     by_place: Vec<Option<(JobId, Kind)>>,
 }
@@ -47,9 +59,38 @@ pub(super) struct Kinds {
 impl Kinds {
     /// Forget all that is known if it is too much. Kinds have other numbers afterwards.
     pub(super) fn tidy(&mut self) {
-        if self.kinds.len() > KINDS_MAX || self.twos.len() > TWOS_MAX {
+        if self.kinds.len() > KINDS_MAX || self.places > TWOS_MAX {
             *self = Kinds::default();
         }
+        if self.matchings.len() > MATCHINGS_MAX {
+            self.matchings.clear();
+        }
+    }
+
+    /// How many kinds there are.
+    pub(super) fn count(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// Which comes first, by stages alone: numbers tell only who was seen first.
+    pub(super) fn compare(&self, one: Kind, other: Kind) -> Ordering {
+        let order = self.stages_of(one).partial_cmp(self.stages_of(other));
+        order.expect("stage times are numbers")
+    }
+
+    /// Seconds of all stages of a group of this kind.
+    pub(super) fn used_s(&self, kind: Kind) -> f64 {
+        self.kinds[kind].used_s
+    }
+
+    /// The heaviest twos of so many of these kinds, if they are known.
+    pub(super) fn twos_of(&self, asked: &[(Kind, u32)]) -> Option<Arc<[Two]>> {
+        self.matchings.get(asked).cloned()
+    }
+
+    /// Keep the heaviest twos of so many of these kinds.
+    pub(super) fn keep_twos(&mut self, asked: Vec<(Kind, u32)>, twos: Arc<[Two]>) {
+        self.matchings.insert(asked, twos);
     }
 
     /// A job by itself, at a place in the table of jobs, by the seconds of its stages.
@@ -82,7 +123,9 @@ impl Kinds {
             return *kind;
         }
         self.by_members.insert(members.clone(), self.kinds.len());
-        self.kinds.push(Known { members, best_s: None });
+        let stages = members.iter().flat_map(|number| &self.stages[*number]);
+        let used_s = stages.sum();
+        self.kinds.push(Known { members, used_s, best_s: None });
         self.kinds.len() - 1
     }
 
@@ -96,14 +139,28 @@ impl Kinds {
     }
 
     fn together(&mut self, one: Kind, other: Kind, how: &Interleaving) -> Together {
-        let key = (one.min(other), one.max(other));
-        if let Some(known) = self.twos.get(&key) {
-            return *known;
+        if let Some(known) = *self.two(one, other) {
+            return known;
         }
-        let jobs: Vec<&[f64]> = self.stages_of(key.0).chain(self.stages_of(key.1)).collect();
+        let (first, last) = (one.min(other), one.max(other));
+        let jobs: Vec<&[f64]> = self.stages_of(first).chain(self.stages_of(last)).collect();
         let found = Together { round_s: how.round_s(&jobs), kind: None };
-        self.twos.insert(key, found);
+        *self.two(one, other) = Some(found);
         found
+    }
+
+    /// Where it stands what two kinds are together.
+    fn two(&mut self, one: Kind, other: Kind) -> &mut Option<Together> {
+        let (first, more) = (one.min(other), one.abs_diff(other));
+        if self.twos.len() <= first {
+            self.twos.resize(first + 1, Vec::new());
+        }
+        let row = &mut self.twos[first];
+        if row.len() <= more {
+            self.places += more + 1 - row.len();
+            row.resize(more + 1, None);
+        }
+        &mut row[more]
     }
 
     /// How long a round of two kinds of group together takes, if they may be together.
@@ -122,7 +179,7 @@ impl Kinds {
         members.sort_by(|a, b| stages(a).partial_cmp(stages(b)).expect("stage times are numbers"));
         let kind = self.kind(members);
         found.kind = Some(kind);
-        self.twos.insert((one.min(other), one.max(other)), found);
+        *self.two(one, other) = Some(found);
         kind
     }
 
