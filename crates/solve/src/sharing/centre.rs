@@ -1,8 +1,8 @@
 //! The middle of all shares that are good enough: their analytic centre (Sonnevend 1985), where the
 //! product of everything there is to spare is largest. It is where interior-point methods come to
-//! when nothing else is asked for, and there is only one. Found by Newton's method with prices, from
-//! a point that need not be inside; where that does not lead there, from a point inside, each step
-//! as far as the product grows.
+//! when nothing else is asked for, and there is only one. Found by Newton's method with prices,
+//! from a point that need not be inside; where that does not lead there, from a point inside, each
+//! step as far as the product grows.
 
 use super::interior::{Point, Problem, REACH};
 use super::merged::Merged;
