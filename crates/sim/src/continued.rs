@@ -73,6 +73,7 @@ impl Simulation {
             safe: job.progress.done,
             from: job.progress.from,
             alone: Span::from_micros((work / spec.nominal_pace).round() as u64),
+            evenly: crate::submit::evenly(spec, &self.cluster),
             gpus: spec.demand.asked(),
             deadline: spec.deadlines().last().map(|deadline| deadline.at),
             tenant: spec.tenant,

@@ -61,6 +61,9 @@ pub struct Record {
     pub waited: Span,
     /// Run time if it were alone, at the size it asked for.
     pub alone: Span,
+    /// How fast it is with an equal part of every kind of GPU, as a part of how fast it would be
+    /// alone, where kinds differ.
+    pub evenly: Option<f32>,
     /// Thousandths of GPUs it has now.
     pub milli: u32,
     /// GPUs it asked for.

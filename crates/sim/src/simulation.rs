@@ -93,8 +93,10 @@ impl Simulation {
             }
         }
         let next = arrivals.next_job();
+        // Nothing is looked at before there is anybody: a trace may begin at any date.
+        let first = next.as_ref().map_or(Time::ZERO, |job| job.submit);
         Simulation {
-            watch: Watch::new(&cluster),
+            watch: Watch::new(&cluster).beginning_at(first),
             ledger: Ledger::new(&cluster),
             rounds: Rounds::new(world.quirks.shuffled_kinds_seed),
             engine,

@@ -5,7 +5,23 @@ use crate::record::Record;
 use crate::simulation::Simulation;
 use crate::training::Trainee;
 use crate::workload::TraceJob;
-use heeler_model::{Event, Span, Time};
+use heeler_model::{Cluster, Event, JobSpec, Node, Span, Time};
+
+/// How fast a job is with an equal part of every kind of GPU, as a part of its nominal pace.
+pub(crate) fn evenly(spec: &JobSpec, cluster: &Cluster) -> Option<f32> {
+    let differ = !spec.rates().is_empty() || cluster.kinds.iter().any(|kind| kind.speed.0 != 1000);
+    if !differ || cluster.gpus() == 0 {
+        return None;
+    }
+    let nominal = spec.nominal_pace * 1e6;
+    let pace = |node: &Node| {
+        let speed = f64::from(cluster.kinds[node.kind.index()].speed.0) / 1000.0;
+        let rate = spec.rates().get(node.kind.index()).copied().unwrap_or(nominal * speed);
+        if spec.demand.kinds.contains(node.kind) { rate * f64::from(node.gpus) } else { 0.0 }
+    };
+    let all: f64 = cluster.nodes.iter().map(pace).sum();
+    Some((all / (nominal * f64::from(cluster.gpus()))) as f32).filter(|part| *part > 0.0)
+}
 
 impl Simulation {
     /// The next job, if it joins by a time.
@@ -42,6 +58,7 @@ impl Simulation {
             submitted: job.submit,
             work,
             alone,
+            evenly: evenly(&spec, &self.cluster),
             gpus,
             deadline,
             tenant,

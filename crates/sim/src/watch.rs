@@ -67,10 +67,19 @@ impl Watch {
 
     /// Look from a time on.
     pub(crate) fn beginning_at(mut self, now: Time) -> Watch {
+        self.begin(now);
+        self
+    }
+
+    /// Look from a time on, or from before; nothing has happened yet.
+    pub(crate) fn look_from(&mut self, at: Time) {
+        self.begin(self.last.min(at));
+    }
+
+    fn begin(&mut self, now: Time) {
         self.last = now;
         self.timeline.begin(now);
         self.entitled.begin(now);
-        self
     }
 
     pub(crate) fn keep_segments(&mut self, cluster: &Cluster, so_far: &Records) {

@@ -55,6 +55,9 @@ pub struct Division {
 
 /// Steps allowed for each programme; the largest tried took forty.
 const STEPS_MAX: u32 = 200;
+/// Worths are taken as they are where the largest is between these.
+const SMALL: f64 = 1e-2;
+const LARGE: f64 = 1e3;
 /// Parts are rounded to this, so that what differs by the last bits of a solver is the same.
 const GRAIN: f64 = 1e-6;
 
@@ -71,11 +74,24 @@ impl Sharing {
     /// Raise the sum of all worths as far as it goes; of all ways to do so, the one with the
     /// smallest sum of squares.
     pub fn max_sum(&self) -> Division {
-        self.max_sum_above(&vec![None; self.rows.len()]).expect("nothing is asked for")
+        let found = self.max_sum_above(&vec![None; self.rows.len()]);
+        // A solver that does not find that nothing is asked for has failed.
+        found.unwrap_or_else(|| self.max_min())
     }
 
     /// The same, each row above its floor; none, if that cannot be.
     pub fn max_sum_above(&self, floors: &[Floor]) -> Option<Division> {
+        // Solvers tell what is possible from what is not by absolute numbers.
+        let most = self.rows.iter().flat_map(|row| &row.worth).copied().fold(0.0, f64::max);
+        if most > 0.0 && !(SMALL..LARGE).contains(&most) {
+            let rows = self.rows.iter().map(|row| Row {
+                worth: row.worth.iter().map(|worth| worth / most).collect(),
+                ..row.clone()
+            });
+            let scaled = Sharing { places: self.places.clone(), rows: rows.collect() };
+            let found = scaled.max_sum_above(floors)?;
+            return Some(Division { level: found.level * most, ..found });
+        }
         // Who has a floor is a class by itself.
         let merged =
             Merged::of(self, |row| [floors[row].as_ref().map_or(0, |_| row as u64 + 1); 4]);

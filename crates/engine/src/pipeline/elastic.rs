@@ -24,7 +24,7 @@ impl<'a> Walk<'a> {
                 Some(index) => self.plan.run[index].assignment.clone(),
                 None => job.assignment.clone().expect("a running job is placed"),
             };
-            let fixed = job.is_leased(self.now()) || !self.draft.are_up(&on.placement);
+            let fixed = self.is_leased(job) || !self.draft.are_up(&on.placement);
             let free = self.draft.free_of(job.spec.demand.kinds);
             let mut size = resize.grow(job, on.gpus(), free, self.view).filter(|_| !fixed);
             while let Some(gpus) = size.filter(|gpus| *gpus > on.gpus()) {

@@ -271,7 +271,7 @@ impl<'a> Walk<'a> {
     /// What a running job could give, if it may be disturbed at all.
     fn relief(&self, other: Rank, from: From) -> Option<Relief<'a>> {
         let job = self.view.state().job(other.job);
-        let leased = job.is_leased(self.now());
+        let leased = self.is_leased(job);
         let starts = !job.is_placed() && from == From::Large;
         if leased || (self.planned.contains_key(&job.id) && !starts) {
             return None;

@@ -8,6 +8,7 @@ mod elastic;
 mod evict;
 mod expected;
 mod halted;
+mod leased;
 mod lent;
 mod memo;
 mod pack;
@@ -26,7 +27,7 @@ use crate::rules::{Crossing, RoundClock, Ties};
 use crate::state::{Job, Phase};
 use crate::traits::{Key, Line, Note, Policy};
 use crate::view::View;
-use heeler_model::{JobId, ModelId, Plan, TenantId, Time};
+use heeler_model::{JobId, ModelId, Plan, Span, TenantId, Time};
 use memo::Memo;
 use queue::{ClassKey, Queue, SavedSeat, Seat, line_of};
 use serde_json::{Value, json};
@@ -87,6 +88,7 @@ impl Pipeline {
     /// Whether nobody's rank gets worse by itself, so that what was in vain stays in vain.
     fn is_settled(&self, view: &View) -> bool {
         view.rules().ties == Ties::Submitted
+            && self.parts.preempt.lease() == Span::ZERO
             && self.leases.is_empty()
             && !view.tenants().have_limits()
             // Whom a tenant's quota protects changes with what its other jobs do elsewhere.
@@ -164,13 +166,6 @@ impl Pipeline {
         self.queue.remove(view.jobs(), id);
         self.bends.set(view.jobs(), id, None);
         self.ends.set(view.jobs(), id, None);
-    }
-
-    fn lease_of(&mut self, id: JobId, view: &View, placed: bool) {
-        // What is over has been decided on.
-        let lease = view.jobs().get(id).and_then(|job| job.lease);
-        let lease = lease.filter(|until| placed && *until > view.now());
-        self.leases.set(view.jobs(), id, lease);
     }
 
     /// A decision was taken; nothing is due until something happens.
@@ -264,6 +259,7 @@ impl Policy for Pipeline {
             Note::Began(id) => {
                 self.seat(id, view);
                 self.expect_end(id, view);
+                self.lease_anew(id, view);
                 self.stirred |= self.may_be_joined(view);
             }
             Note::Paused(id) => {
@@ -279,6 +275,9 @@ impl Policy for Pipeline {
             Note::Progressed(id) => {
                 self.seat(id, view);
                 self.expect_end(id, view);
+                if view.jobs().get(id).is_some_and(|job| job.progress.from > view.now()) {
+                    self.lease_anew(id, view);
+                }
                 self.stirred = true;
             }
             Note::Changed => {
@@ -339,6 +338,7 @@ impl Policy for Pipeline {
             "seats": self.queue.saved(),
             "ends": self.ends.iter().collect::<Vec<_>>(),
             "bends": self.bends.iter().collect::<Vec<_>>(),
+            "leases": self.leases.iter().collect::<Vec<_>>(),
         })
     }
 
@@ -371,7 +371,8 @@ impl Policy for Pipeline {
                 self.lease_of(id, view, job.is_placed());
             }
         }
-        for (timers, name) in [(&mut self.ends, "ends"), (&mut self.bends, "bends")] {
+        let timers = [&mut self.ends, &mut self.bends, &mut self.leases];
+        for (timers, name) in timers.into_iter().zip(["ends", "bends", "leases"]) {
             let times: Option<Vec<(Time, JobId)>> =
                 serde_json::from_value(saved[name].clone()).map_err(wrong)?;
             let Some(times) = times else { continue };

@@ -45,6 +45,11 @@ impl Timers {
         past.into_iter().for_each(|job| self.set(jobs, job, None));
     }
 
+    /// The time of a job.
+    pub(super) fn of(&self, jobs: &JobTable, job: JobId) -> Option<Time> {
+        *self.of.get(jobs.place(job)?)?
+    }
+
     /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.sorted.is_empty()

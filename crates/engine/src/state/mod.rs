@@ -177,7 +177,10 @@ impl State {
             spec.demand.kinds = kinds;
             let sizes = &mut spec.demand.sizes;
             if most < sizes.asked {
+                let before = sizes.asked;
                 sizes.asked = sizes.largest_up_to(most).unwrap_or(sizes.asked);
+                // With fewer GPUs it gets on more slowly.
+                spec.nominal_pace *= f64::from(sizes.asked) / f64::from(before.max(1));
             }
         }
         let class = self.class_of(&spec.demand);

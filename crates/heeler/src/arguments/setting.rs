@@ -147,7 +147,8 @@ impl SettingArguments {
         if trace.jobs().iter().any(declares) && trace.jobs().iter().all(truly) {
             let path = path.display();
             eprintln!(
-                "note: {path}: names no declared run times; they are taken to be the true ones"
+                "note: {path}: names no declared run times; they are taken to be the true ones, \
+                 which recipes that predict may look at (`none` in a column declared_s hides them)"
             );
         }
         if trace.jobs().is_empty() {

@@ -1,5 +1,5 @@
-//! Who gains most next: jobs by how far their loss, or the shortfall of their score, is taken to
-//! fall in the next interval (JPAS, JNCA 2020). Who has not been seen enough is first, so that
+//! Who gains most next: jobs by how far their score is taken to rise, or their loss to fall, in the
+//! next interval (JPAS, JNCA 2020). Who has not been seen enough is first, so that
 //! everybody is seen; among those, who came first.
 
 use crate::predict::Losses;
@@ -24,7 +24,7 @@ impl Order for Gain {
         // What it gains after what it had done when it was last heard of: while it waits, and
         // between two reports, that does not change.
         let more = job.spec.nominal_pace * self.interval.micros() as f64;
-        let gain = self.losses.falls_from_last(job.id, more);
+        let gain = self.losses.gain_from_last(job.id, more);
         let major = gain.map_or(i64::MIN / 2, |gain| -((gain * PARTS).min(1e18) as i64));
         Line { key: Key::of(major), slope: 0 }
     }

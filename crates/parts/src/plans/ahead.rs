@@ -157,7 +157,12 @@ impl Ahead {
                 let cost = each * f64::from(shape.gpus);
                 free.then_some(Choice { parts: *parts, cost, name })
             });
-            let (job, end) = (asking.job, self.start(slots.end));
+            // Plans end with a slot; a job shorter than one ends within it.
+            let alone =
+                self.start(slots.start).max(view.now()) + Span::from_secs_f64(asking.length_s);
+            let is_short = asking.length_s < self.books.round.secs_f64();
+            let end = self.start(slots.end);
+            let (job, end) = (asking.job, if is_short { end.min(alone) } else { end });
             let worth = self.utility.worth(&job.spec, job.submitted, asking.length_s, end);
             Slot { choices: choices.collect(), worth }
         };

@@ -60,9 +60,10 @@ impl CloudPrice {
 
     /// What a job should have, out of what there is room for.
     fn pick(&self, candidate: &Candidate, offers: &[Offer], room: &Room) -> Option<Shape> {
-        let free = |offer: &&Offer| room.has(candidate, offer.shape);
-        let best = offers.iter().find(free);
         let stays = |offer: &&Offer| candidate.current.is_some_and(|c| c.is_like(offer.shape));
+        // What it has counts as taken, but not for itself.
+        let free = |offer: &&Offer| stays(offer) || room.has(candidate, offer.shape);
+        let best = offers.iter().find(free);
         match (offers.iter().find(stays), best) {
             (Some(present), Some(best)) => {
                 let saves = best.cost < present.cost * (1.0 - self.saving);

@@ -25,6 +25,9 @@ struct Seen {
     losses: Vec<(f64, f64)>,
     /// The most that the loss fell from one report to the next.
     steepest: f64,
+    /// Whether it reports scores, which mean the same for all.
+    #[serde(default)]
+    scores: bool,
     #[serde(skip)]
     curve: Option<Falling>,
 }
@@ -49,9 +52,9 @@ impl Seen {
 impl Losses {
     /// Take note. Says which job there is news of.
     pub fn observe(&mut self, note: &Note, view: &View) -> Option<JobId> {
-        let (job, loss) = match *note {
-            Note::Reported { job, report: Report::Loss { value } } => (job, value),
-            Note::Reported { job, report: Report::Score { value, .. } } => (job, -value),
+        let (job, loss, scores) = match *note {
+            Note::Reported { job, report: Report::Loss { value } } => (job, value, false),
+            Note::Reported { job, report: Report::Score { value, .. } } => (job, -value, true),
             Note::Left(job) => {
                 self.jobs.remove(&job);
                 return None;
@@ -62,7 +65,9 @@ impl Losses {
         if !loss.is_finite() || done <= 0.0 {
             return None;
         }
-        self.jobs.entry(job).or_default().enter(done, loss);
+        let seen = self.jobs.entry(job).or_default();
+        seen.scores = scores;
+        seen.enter(done, loss);
         Some(job)
     }
 
@@ -75,10 +80,14 @@ impl Losses {
         Some((curve.at(from) - curve.at(to)).max(0.0) / scale)
     }
 
-    /// The same from the last report on, by so much more work.
-    pub fn falls_from_last(&self, job: JobId, more: f64) -> Option<f64> {
-        let (last, _) = *self.jobs.get(&job)?.losses.last()?;
-        self.falls(job, last, last + more)
+    /// What a job gains by so much more work than when it last reported: how far its score is
+    /// taken to rise, or its loss to fall, which is a part of the most it ever fell.
+    pub fn gain_from_last(&self, job: JobId, more: f64) -> Option<f64> {
+        let seen = self.jobs.get(&job)?;
+        let (last, _) = *seen.losses.last()?;
+        let curve = seen.curve.filter(|_| seen.scores);
+        let rise = curve.map(|curve| (curve.at(last) - curve.at(last + more)).max(0.0));
+        rise.or_else(|| self.falls(job, last, last + more))
     }
 
     /// Work in all by the time a job's loss falls by less than a part of what it has fallen so far

@@ -6,12 +6,14 @@ use super::isolated::{Isolated, isolated_rate};
 use super::spare::{Spare, done_early, fill_up, max_min, min_max_finish};
 use super::{Due, Shares, gpus, left, rate};
 use heeler_engine::{Job, Predict, View};
-use heeler_model::{KindId, TenantId};
+use heeler_model::{KindId, KindSet, TenantId};
 use heeler_solve::{Division, Finish, Floor, Row, Sharing, Within};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
+/// A part of the time that is as good as nothing.
+const DUST: f64 = 1e-3;
 /// A price that is as good as nothing, as a part of the dearest.
 const CHEAP: f64 = 1e-3;
 
@@ -103,8 +105,12 @@ impl Optimal {
 
     /// The rates that a job is taken to have.
     fn rates(&self, job: &Job, kinds: usize, view: &View) -> Vec<f64> {
+        // A gang goes where all of it fits; that a smaller one would fit elsewhere is no use to it.
+        let fits =
+            |kind: KindId| view.fleet().up_of(KindSet::only(kind)) >= job.spec.demand.asked();
         let each = (0..kinds as u8).map(KindId);
-        let rates: Vec<f64> = each.map(|kind| rate(job, kind, view)).collect();
+        let each = each.map(|kind| if fits(kind) { rate(job, kind, view) } else { 0.0 });
+        let rates: Vec<f64> = each.collect();
         if self.kinds == Kinds::Aware {
             return rates;
         }
@@ -166,7 +172,7 @@ impl Optimal {
         match self.objective {
             Objective::MaxMin => max_min(sharing, self.spare),
             Objective::Makespan => done_early(sharing, self.spare),
-            Objective::Throughput | Objective::Steps => sharing.max_sum(),
+            Objective::Throughput | Objective::Steps => swept(sharing.max_sum()),
             Objective::FinishTime => {
                 let finishes = jobs.iter().map(|job| self.finish(job, view));
                 min_max_finish(sharing, &finishes.collect::<Vec<_>>(), self.spare)
@@ -176,7 +182,7 @@ impl Optimal {
                 let kinds = sharing.places.len();
                 let floors: Vec<Floor> =
                     jobs.iter().map(|job| self.floor(job, kinds, view)).collect();
-                sharing.max_sum_above(&floors).unwrap_or_else(|| sharing.max_sum())
+                swept(sharing.max_sum_above(&floors).unwrap_or_else(|| sharing.max_sum()))
             }
             Objective::TenantsFair => by_tenants(sharing, jobs, Within::Fair, view),
             Objective::TenantsFifo => by_tenants(sharing, jobs, Within::Fifo, view),
@@ -277,6 +283,13 @@ impl Shares for Optimal {
         let (predict, isolated) = (self.predict.fork(), self.isolated.clone());
         Box::new(Optimal { predict, isolated, ..*self })
     }
+}
+
+/// Without parts so small that they are what a solver leaves, not what is best: whoever has any
+/// part of a kind may have all of it while nobody else does.
+fn swept(mut division: Division) -> Division {
+    division.parts.iter_mut().flatten().filter(|part| **part < DUST).for_each(|part| *part = 0.0);
+    division
 }
 
 /// What an hour of a GPU of each kind costs now. Where nothing has a price, all cost the same; one

@@ -83,3 +83,13 @@ fn cloud_price_without_prices_takes_the_fastest() {
     assert_eq!(["a", "b", "c"].map(|name| run.end(name)), [100.0, 200.0, 200.0]);
     assert_eq!(Summary::of(&run.simulation).cost, None);
 }
+
+/// Nobody else is there, and only the dear GPU is fast enough: it stays there, though the other
+/// would be cheaper.
+#[test]
+fn cloud_price_stays_where_it_is_in_time() {
+    let row = job("due", 0, 1, 1000).units(1000.0, &[1.0, 0.5]).due(&[(1100, 1)]);
+    let mut scene = market([row]);
+    scene.cluster.kinds[1].prices.truncate(1);
+    assert_eq!(scene.run("cloud-price", PLAIN).stays("due"), [(0.0, 1000.0, 1, 1)]);
+}

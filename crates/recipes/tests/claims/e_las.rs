@@ -2,6 +2,7 @@
 
 use super::scene::{Scene, job, rows};
 use heeler_sim::workload::{GeneratorOptions, Shape};
+use heeler_sim::world::WorldCard;
 use proptest::prelude::*;
 
 /// Both have ten epochs, of 10 s and of 100 s. When the second comes, the first has had 50 s of
@@ -48,4 +49,16 @@ proptest! {
         let las = scene.run("las", &[("lease", "10 s"), place, ("cadence", "event")]);
         prop_assert_eq!(e_las.ends(), las.ends());
     }
+}
+
+/// A gang of eight takes longer to be saved and started again than its lease is: the lease counts
+/// from when it works, or three of them would take turns without getting on.
+#[test]
+fn e_las_gets_on_where_starting_takes_long() {
+    let mut scene = Scene::new("1x8", (0..3).map(|at| job(&at.to_string(), at * 10, 8, 4000)));
+    scene.world = WorldCard::find("everyday").expect("a world").world();
+    scene.world.failures = None;
+    let seen = scene.run("e-las", &[]);
+    let last = ["0", "1", "2"].map(|name| seen.end(name)).into_iter().fold(0.0, f64::max);
+    assert!(last < 3.0 * 12_000.0, "{last}");
 }

@@ -257,3 +257,40 @@ fn gavel_gandiva_without_need_is_isolated() {
         assert_eq!(random.ends(), plain.ends());
     }
 }
+
+/// Steps may be counted in any unit.
+#[test]
+fn gavel_counts_steps_however_many_they_are() {
+    for unit in [1e-6, 1.0, 1e6] {
+        let row = |name: &str, gpus| job(name, 0, gpus, 3600).units(3600.0 * unit, &[unit]);
+        let run =
+            Scene::new("1x4", [row("a", 4), row("b", 1)]).run("gavel", &[("objective", "steps")]);
+        assert!(run.end("a") > 0.0 && run.end("b") > 0.0);
+    }
+}
+
+/// One has a deadline that takes a dear GPU; the other has none and stays on a cheap one.
+#[test]
+fn gavel_pays_only_for_who_has_a_deadline() {
+    let row = |name: &str| job(name, 0, 1, 36_000).units(720_000.0, &[20.0, 10.0]);
+    let mut scene = Scene::new("2x1:v100+2x1:k80", [row("slo").due(&[(54_000, 1)]), row("x")]);
+    for (kind, units) in [(0, 3), (1, 1)] {
+        scene.cluster.kinds[kind].prices =
+            vec![Price { from: Time::ZERO, micro: units * 1_000_000 }];
+    }
+    let knobs = &[("objective", "cost"), ("fill-idle", "false")];
+    let run = scene.run("gavel", knobs);
+    assert!(run.end("slo") <= 54_000.0);
+    assert_eq!(run.end("x"), 72_000.0);
+}
+
+/// Two GPUs of a gang are on one kind, and only one has two: elsewhere no share is of use to it.
+#[test]
+fn gavel_gives_gangs_shares_where_they_fit() {
+    let row = job("a", 0, 2, 1800).units(36_000.0, &[20.0, 1.0, 5.0]).sizes(1, 2);
+    let scene = Scene::new("1x1:v100+1x2:p100+1x1:k80", [row]);
+    for objective in ["cost", "throughput", "nash"] {
+        let run = scene.run("gavel", &[("objective", objective), ("fill-idle", "false")]);
+        assert!(run.end("a") > 0.0, "{objective}");
+    }
+}

@@ -170,3 +170,14 @@ fn aonline_takes_the_cheaper_kind_in_time() {
     assert_eq!(run.stays("second"), [(0.0, 400.0, 1, 1)]);
     assert_eq!(outcome(&run, "third"), Outcome::StoppedEarly);
 }
+
+/// A job that is much shorter than a slot is not refused where nobody else is.
+#[test]
+fn short_jobs_are_not_refused_on_an_empty_cluster() {
+    for recipe in ["oasis", "aonline"] {
+        for length_s in [1, 60, 150, 700] {
+            let run = Scene::new("1x8", [job("short", 0, 1, length_s)]).run(recipe, &[]);
+            assert_eq!(outcome(&run, "short"), Outcome::Finished, "{recipe} {length_s}");
+        }
+    }
+}

@@ -84,3 +84,18 @@ proptest! {
         prop_assert_eq!(jpas.ends(), fifo.ends());
     }
 }
+
+/// Scores mean the same for all: after sixty steps, one rises by 0.22 in the next sixty, the other,
+/// which is slower from the start, by 0.05.
+#[test]
+fn jpas_compares_scores_as_they_are() {
+    let score = |tau: f64| move |step: u32| 0.9 * (1.0 - (-f64::from(step) / tau).exp());
+    let scores = |tau: f64| (1..=1000).map(score(tau)).collect::<Vec<f64>>();
+    let fast = job("fast", 0, 1, 1000).trial(&scores(100.0));
+    let slow = job("slow", 0, 1, 1000).trial(&scores(1000.0));
+    let knobs = &[("cadence", "{ round = '60 s' }"), ("interval", "60 s")];
+    let seen = Scene::new("1x1", [slow, fast]).run("jpas", knobs);
+    assert_eq!(seen.stays("slow")[0].1, 60.0, "then the other has to be seen");
+    let (from, until, ..) = seen.stays("fast")[0];
+    assert!(from == 60.0 && until >= 240.0, "it rises faster for a while: {from} {until}");
+}

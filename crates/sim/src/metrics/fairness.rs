@@ -60,7 +60,10 @@ impl Fairness {
             let life = completion(record) * 1e6;
             crowded(record, if life > 0.0 { record.contention / life } else { 1.0 })
         };
-        let isolated = |record: &Record| record.equal_share / record.alone.micros() as f64;
+        let isolated = |record: &Record| {
+            let evenly = f64::from(record.evenly.unwrap_or(1.0));
+            evenly * record.equal_share / record.alone.micros() as f64
+        };
         let fixed = |record: &Record| crowded(record, jobs as f64);
         Fairness {
             static_contention: FinishTime::of(timed.clone().map(fixed).collect()),

@@ -248,7 +248,9 @@ fn deadlines(records: &[&Record]) -> Deadlines {
     let mut deadlines = Deadlines::default();
     for record in records {
         let Some(deadline) = record.deadline else { continue };
-        let late = |by| record.ended.is_none_or(|ended| ended > by);
+        // Who was refused has not kept it.
+        let refused = record.outcome == Outcome::StoppedEarly;
+        let late = |by| refused || record.ended.is_none_or(|ended| ended > by);
         deadlines.jobs += 1;
         deadlines.missed += usize::from(late(deadline));
         deadlines.value_lost += f64::from(record.value_lost);

@@ -131,6 +131,7 @@ impl Simulation {
             let service = ServiceId(index as u16);
             self.queue.push(spec.from, Happening::Open(service));
             self.services.push(Serving::new(spec.clone(), self.seed, index as u64));
+            self.watch.look_from(spec.from);
         }
         self
     }
