@@ -533,7 +533,6 @@ fn bytes(text: &str, setting: &Setting, jobs: &[Made]) -> Vec<u8> {
     bytes
 }
 
-/// So many cases, each for every recipe; as many as `PROPTEST_CASES` says, where it says so.
 /// The recipes of a run: all of them, or those that `HEELER_RECIPES` names.
 fn tried() -> impl Iterator<Item = &'static heeler_recipes::BuiltIn> {
     let named = std::env::var("HEELER_RECIPES").ok();
@@ -544,6 +543,7 @@ fn tried() -> impl Iterator<Item = &'static heeler_recipes::BuiltIn> {
     all().iter().filter(move |recipe| is_named(recipe.name))
 }
 
+/// So many cases, each for every recipe; as many as `PROPTEST_CASES` says, where it says so.
 fn cases(usual: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").is_ok();
     let plain = ProptestConfig { max_shrink_iters: 4000, ..ProptestConfig::default() };

@@ -4,6 +4,7 @@
 use super::scene::{Knobs, Run, Scene, job};
 use heeler_model::{Milli, Reason, Time};
 use heeler_sim::Outcome;
+use heeler_sim::metrics::Summary;
 use heeler_sim::workload::{GeneratorOptions, Shape};
 
 /// Slots of 100 s, exact estimates, and prices that begin at nearly nothing.
@@ -169,6 +170,16 @@ fn aonline_takes_the_cheaper_kind_in_time() {
     assert_eq!(run.stays("busy"), [(0.0, 500.0, 1, 1)]);
     assert_eq!(run.stays("second"), [(0.0, 400.0, 1, 1)]);
     assert_eq!(outcome(&run, "third"), Outcome::StoppedEarly);
+}
+
+/// Whoever is refused has missed its deadline, though it was over at once.
+#[test]
+fn who_is_refused_has_missed_its_deadline() {
+    let late = job("late", 0, 1, 3600).due(&[(600, 1)]);
+    let run = Scene::new("1x8", [late]).run("aonline", &[]);
+    assert_eq!(outcome(&run, "late"), Outcome::StoppedEarly);
+    let deadlines = Summary::of(&run.simulation).deadlines;
+    assert_eq!((deadlines.jobs, deadlines.missed), (1, 1));
 }
 
 /// A job that is much shorter than a slot is not refused where nobody else is.
