@@ -40,11 +40,16 @@ struct Entry {
     what: Happening,
 }
 
+/// So many that are void are not worth looking for.
+const FEW: usize = 1000;
+
 /// Happenings, earliest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queue {
     heap: BinaryHeap<Reverse<Entry>>,
     number: u64,
+    /// How many there were when all that had become void was last dropped.
+    kept: usize,
 }
 
 impl Queue {
@@ -75,6 +80,12 @@ impl Queue {
     pub(crate) fn skip(&mut self, void: impl Fn(Happening) -> bool) {
         while self.heap.peek().is_some_and(|Reverse(entry)| void(entry.what)) {
             self.heap.pop();
+        }
+        // Whoever changes its pace leaves an end behind that never comes. Were they all kept until
+        // then, there would be many times as many as jobs.
+        if self.heap.len() > 2 * self.kept + FEW {
+            self.heap.retain(|Reverse(entry)| !void(entry.what));
+            self.kept = self.heap.len();
         }
     }
 

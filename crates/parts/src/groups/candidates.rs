@@ -1,9 +1,11 @@
 //! Whom to consider: down the order, each job that still fits on an empty cluster by itself, and
 //! with it as many behind it of the same size as a group may have.
 
+use super::known::Kinds;
 use super::settle::TOGETHER;
+use super::standing::Standing;
 use heeler_engine::{Draft, Grip, Job, Place, View, Want};
-use heeler_model::{JobId, KindId, KindSet, Reach, Reason, TenantId};
+use heeler_model::{KindId, KindSet, Reach, Reason, TenantId};
 use std::collections::BTreeMap;
 
 /// Who may be put together: jobs of one size, on the same kinds of GPU, with as many stages.
@@ -18,12 +20,18 @@ pub(super) struct Sort {
 }
 
 impl Sort {
-    fn of(job: &Job) -> Sort {
+    pub(super) fn of(job: &Job) -> Sort {
         let demand = &job.spec.demand;
         let shares = demand.share.is_whole() && demand.asked() > 0;
         let known = job.spec.stages().filter(|stages| shares && is_sound(stages));
         let stages = known.map_or(0, |stages| stages.stage_s.len());
         Sort { gpus: demand.asked(), kinds: demand.kinds, reach: demand.reach, stages }
+    }
+
+    /// Whether they ask for GPUs, wherever these are in a cluster with one kind of them.
+    fn is_anywhere(&self, view: &View) -> bool {
+        let one_kind = view.fleet().cluster().kinds.len() == 1 && self.kinds.contains(KindId(0));
+        one_kind && self.gpus > 0 && self.reach == Reach::Cluster
     }
 }
 
@@ -39,8 +47,8 @@ fn is_sound(stages: &heeler_model::Stages) -> bool {
 pub(super) struct Batch {
     /// What they have in common.
     pub sort: Sort,
-    /// Those to consider.
-    pub jobs: Vec<JobId>,
+    /// Those to consider, by where they stand.
+    pub jobs: Vec<u32>,
 }
 
 /// Whom to consider, and why the others are not.
@@ -48,53 +56,56 @@ pub(super) struct Batch {
 pub(super) struct Candidates {
     /// By sort, the sort of the first in order first.
     pub batches: Vec<Batch>,
-    /// Why others wait.
-    pub refused: BTreeMap<JobId, Reason>,
+    /// Why others wait, by where they stand.
+    pub refused: BTreeMap<u32, Reason>,
 }
 
-/// Walk down an order; a group may have so many.
-pub(super) fn candidates(order: &[JobId], most: usize, view: &View) -> Candidates {
+/// Walk down a line; a group may have so many.
+pub(super) fn candidates(line: &[Standing], kinds: &Kinds, most: usize, view: &View) -> Candidates {
     let mut found = Candidates::default();
-    let mut all: Vec<Vec<JobId>> = Vec::new();
-    let mut sorts: Vec<usize> = Vec::with_capacity(order.len());
-    for id in order {
-        let sort = Sort::of(view.job(*id));
-        let known = found.batches.iter().position(|batch| batch.sort == sort);
-        let place = known.unwrap_or_else(|| {
-            found.batches.push(Batch { sort, jobs: Vec::new() });
+    let mut all: Vec<Vec<u32>> = Vec::new();
+    let mut batch_of: Vec<Option<usize>> = Vec::new();
+    for (at, job) in line.iter().enumerate() {
+        let sort = job.own.sort as usize;
+        if batch_of.len() <= sort {
+            batch_of.resize(sort + 1, None);
+        }
+        let batch = *batch_of[sort].get_or_insert_with(|| {
+            found.batches.push(Batch { sort: kinds.sort(job.own.sort), jobs: Vec::new() });
             all.push(Vec::new());
             all.len() - 1
         });
-        all[place].push(*id);
-        sorts.push(place);
+        all[batch].push(at as u32);
     }
-    let mut walk = Walk { view, used: BTreeMap::new(), refused: BTreeMap::new() };
-    let mut empty = Empty::new(order, view);
+    let limited = view.tenants().have_limits();
+    let mut walk = Walk { view, line, limited, used: BTreeMap::new(), refused: BTreeMap::new() };
+    let alike = found.batches.iter().all(|batch| batch.sort.is_anywhere(view));
+    let mut empty = Empty::new(line, alike, view);
     let mut next = vec![0; all.len()];
-    for (id, place) in order.iter().zip(sorts) {
-        let (batch, line) = (&mut found.batches[place], &all[place]);
+    for (at, standing) in line.iter().enumerate() {
+        let place = batch_of[standing.own.sort as usize].expect("every sort has a batch");
+        let (batch, same) = (&mut found.batches[place], &all[place]);
         // Whoever is behind one of the same sort that did not fit does not fit either.
-        if line.get(next[place]) != Some(id) {
+        if same.get(next[place]) != Some(&(at as u32)) {
             continue;
         }
-        let job = view.job(*id);
-        if let Err(reason) = walk.admit(job) {
-            walk.refused.insert(*id, reason);
+        if let Err(reason) = walk.admit(standing.job) {
+            walk.refused.insert(at as u32, reason);
             next[place] += 1;
             continue;
         }
-        if let Err(reason) = empty.take(job, view) {
-            walk.dismiss(job);
-            let asks = |id: &JobId| view.wants_all_verdicts() || view.job(*id).is_placed();
-            let rest = line[next[place]..].iter().copied().filter(asks);
-            walk.refused.extend(rest.map(|id| (id, reason)));
-            next[place] = line.len();
+        if let Err(reason) = empty.take(standing, view) {
+            walk.dismiss(standing.job);
+            let asks = |at: &u32| view.wants_all_verdicts() || line[*at as usize].job.is_placed();
+            let rest = same[next[place]..].iter().copied().filter(asks);
+            walk.refused.extend(rest.map(|at| (at, reason)));
+            next[place] = same.len();
             continue;
         }
-        batch.jobs.push(*id);
+        batch.jobs.push(at as u32);
         next[place] += 1;
         let most = if batch.sort.stages > 0 { most } else { 1 };
-        let beside = walk.beside(&line[next[place]..], most.saturating_sub(1), &mut batch.jobs);
+        let beside = walk.beside(&same[next[place]..], most.saturating_sub(1), &mut batch.jobs);
         next[place] += beside;
     }
     found.refused = walk.refused;
@@ -109,8 +120,15 @@ enum Empty<'a> {
 }
 
 impl<'a> Empty<'a> {
-    fn new(order: &[JobId], view: &View<'a>) -> Empty<'a> {
-        if order.iter().all(|id| is_plain(view.job(*id), view)) {
+    /// For jobs that may be anywhere, or may not.
+    fn new(line: &[Standing], anywhere: bool, view: &View<'a>) -> Empty<'a> {
+        let memory = view.fleet().memory_of(KindId(0));
+        let fits = |job: &Job| {
+            let demand = &job.spec.demand;
+            let bare = demand.cpu_milli == 0 && demand.memory_mb == 0;
+            bare && demand.share.is_whole() && demand.gpu_memory_mb <= memory
+        };
+        if anywhere && line.iter().all(|standing| standing.own.plain || fits(standing.job)) {
             return Empty::Counted(view.fleet().up_of(KindSet::ANY));
         }
         let mut draft = view.state().draft();
@@ -123,15 +141,15 @@ impl<'a> Empty<'a> {
     }
 
     /// Let a job have what it asks for, if there is room.
-    fn take(&mut self, job: &Job, view: &View) -> Result<(), Reason> {
+    fn take(&mut self, standing: &Standing, view: &View) -> Result<(), Reason> {
         match self {
             Empty::Counted(free) => {
-                let need = job.spec.demand.asked();
+                let need = standing.own.gpus;
                 *free =
                     free.checked_sub(need).ok_or(Reason::NotEnoughFree { need, free: *free })?;
             }
             Empty::Laid(draft) => {
-                let want = Want::as_asked(job);
+                let want = Want::as_asked(standing.job);
                 let placement = TOGETHER.place(&want, draft, view)?;
                 draft.claim(&placement, Grip::from(&want.demand));
             }
@@ -140,26 +158,23 @@ impl<'a> Empty<'a> {
     }
 }
 
-/// Whether a job asks for nothing but whole GPUs, wherever they are.
-fn is_plain(job: &Job, view: &View) -> bool {
-    let (demand, fleet) = (&job.spec.demand, view.fleet());
-    let one_kind = fleet.cluster().kinds.len() == 1 && demand.kinds.contains(KindId(0));
-    let whole = demand.share.is_whole() && demand.asked() > 0 && demand.reach == Reach::Cluster;
-    let gpus_only = demand.cpu_milli == 0 && demand.memory_mb == 0;
-    one_kind && whole && gpus_only && demand.gpu_memory_mb <= fleet.memory_of(KindId(0))
-}
-
 /// What tenants have been given on the way.
 struct Walk<'a> {
     view: &'a View<'a>,
+    line: &'a [Standing<'a>],
+    /// Whether any tenant has a limit.
+    limited: bool,
     used: BTreeMap<TenantId, i64>,
-    refused: BTreeMap<JobId, Reason>,
+    refused: BTreeMap<u32, Reason>,
 }
 
 impl Walk<'_> {
     /// Whether a tenant's limit lets a job in. It counts as if it had its GPUs to itself, whoever
     /// it will share them with.
     fn admit(&mut self, job: &Job) -> Result<(), Reason> {
+        if !self.limited {
+            return Ok(());
+        }
         let used = |tenant| self.used.get(&tenant).copied().unwrap_or(0);
         let tenants = self.view.tenants();
         let milli = Want::as_asked(job).milli();
@@ -169,16 +184,16 @@ impl Walk<'_> {
     }
 
     /// Take up to so many of a line that limits let in; and how far down the line that was.
-    fn beside(&mut self, line: &[JobId], most: usize, taken: &mut Vec<JobId>) -> usize {
+    fn beside(&mut self, same: &[u32], most: usize, taken: &mut Vec<u32>) -> usize {
         let (before, mut passed) = (taken.len(), 0);
-        for id in line {
+        for at in same {
             if taken.len() - before == most {
                 break;
             }
             passed += 1;
-            match self.admit(self.view.job(*id)) {
-                Ok(()) => taken.push(*id),
-                Err(reason) => drop(self.refused.insert(*id, reason)),
+            match self.admit(self.line[*at as usize].job) {
+                Ok(()) => taken.push(*at),
+                Err(reason) => drop(self.refused.insert(*at, reason)),
             }
         }
         passed
@@ -189,7 +204,7 @@ impl Walk<'_> {
     }
 
     fn count(&mut self, job: &Job, sign: i64) {
-        if !self.view.tenants().have_limits() {
+        if !self.limited {
             return;
         }
         let milli = Want::as_asked(job).milli();

@@ -4,9 +4,10 @@
 
 use super::candidates::Batch;
 use super::known::{Kind, Kinds};
+use super::standing::{Line, Standing};
 use super::twos::Pairs;
 use heeler_engine::{Ties, View};
-use heeler_model::{Demand, JobId, KindSet, Sizes};
+use heeler_model::{Demand, KindSet, Milli, Sizes};
 use heeler_solve::interleave::Interleaving;
 use serde::{Deserialize, Serialize};
 use smallvec::{SmallVec, smallvec};
@@ -38,33 +39,64 @@ pub struct Forming {
 /// Jobs that share their GPUs.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
-    /// Who.
-    pub members: SmallVec<[JobId; 4]>,
-    /// What they need together.
-    pub demand: Demand,
-    /// Seconds of an iteration's stages of each.
-    pub used_s: SmallVec<[f64; 4]>,
+    /// Who, by where they stand.
+    pub members: SmallVec<[u32; 4]>,
     /// Which groups it is like.
     pub like: Kind,
+    /// Which GPUs the first of its members that shares any is on.
+    pub seat: Option<u32>,
 }
 
-/// Groups of those considered. Where some are undone, those come first who rank first by a key, as
-/// many as fit.
+impl Group {
+    fn alone(at: u32, line: &Line) -> Group {
+        let standing = &line.jobs[at as usize];
+        Group { members: smallvec![at], like: standing.own.kind, seat: standing.seat }
+    }
+
+    /// Its members.
+    pub(super) fn each<'a>(
+        &self,
+        line: &'a [Standing<'a>],
+    ) -> impl Iterator<Item = &'a Standing<'a>> {
+        self.members.iter().map(|at| &line[*at as usize])
+    }
+
+    /// The first of its members.
+    pub(super) fn first<'a>(&self, line: &'a [Standing<'a>]) -> &'a Standing<'a> {
+        &line[self.members[0] as usize]
+    }
+
+    /// What its members need together.
+    pub(super) fn demand(&self, line: &[Standing]) -> Demand {
+        let mut demands = self.each(line).map(|standing| standing.job.spec.demand);
+        let first = demands.next().expect("groups have members");
+        demands.fold(first, |all, demand| together(&all, &demand))
+    }
+
+    /// GPUs of each of its members.
+    pub(super) fn gpus(&self, line: &[Standing]) -> u32 {
+        self.first(line).own.gpus
+    }
+}
+
+/// Groups of those considered. Where some are undone, those come first who stand first, as many as
+/// fit.
 pub(super) fn form(
     batches: &[Batch],
     forming: &Forming,
+    line: &Line,
     kinds: &mut Kinds,
-    key: impl Fn(JobId) -> i64,
     view: &View,
 ) -> Vec<Group> {
     let capacity = i64::from(view.fleet().up_of(KindSet::ANY)) * 1000;
     let asked = |batch: &Batch| {
-        let share = batch.jobs.first().map_or(0, |id| view.job(*id).spec.demand.share.0);
+        let first = batch.jobs.first().map(|at| line.jobs[*at as usize].job);
+        let share = first.map_or(0, |job| job.spec.demand.share.0);
         batch.jobs.len() as i64 * i64::from(batch.sort.gpus) * i64::from(share)
     };
     let mut over = batches.iter().map(asked).sum::<i64>() - capacity;
     let mut makers: Vec<Maker> =
-        batches.iter().map(|batch| Maker::new(batch, forming, kinds, view)).collect();
+        batches.iter().map(|batch| Maker::new(batch, forming, line)).collect();
     if forming.pairing == Pairing::InOrder {
         for maker in &mut makers {
             maker.pair_in_order(&mut over, kinds, view);
@@ -88,12 +120,14 @@ pub(super) fn form(
     }
     let mut groups: Vec<Group> = Vec::new();
     for maker in makers {
-        maker.unpack(&mut groups, kinds, view);
+        maker.unpack(&mut groups, kinds);
     }
-    groups.sort_by_cached_key(|group| group.members.iter().map(|id| key(*id)).min());
+    groups.sort_by_cached_key(|group| group.each(&line.jobs).map(|standing| standing.key).min());
     let mut room = capacity;
     groups.retain(|group| {
-        let need = i64::from(group.demand.asked()) * i64::from(group.demand.share.0);
+        let first = group.first(&line.jobs);
+        let share = if first.own.plain { Milli::WHOLE } else { first.job.spec.demand.share };
+        let need = i64::from(first.own.gpus) * i64::from(share.0);
         let fits = need <= room;
         room -= if fits { need } else { 0 };
         fits
@@ -108,91 +142,103 @@ struct Maker<'a> {
     /// Those there are, and those that have become part of another.
     groups: Vec<Group>,
     /// Where those there are stand, in order.
-    line: Vec<usize>,
+    order: Vec<usize>,
+    /// Whether all of them need nothing but GPUs.
+    plain: bool,
+    /// Whether nobody will be put together any more.
+    done: bool,
     forming: &'a Forming,
+    line: &'a Line<'a>,
 }
 
 impl<'a> Maker<'a> {
-    fn new(batch: &Batch, forming: &'a Forming, kinds: &mut Kinds, view: &View) -> Maker<'a> {
-        let stages = batch.sort.stages;
-        let group = |id: &JobId| {
-            let job = view.job(*id);
-            let known = job.spec.stages().filter(|_| stages > 0);
-            let stage_s: &[f64] = known.map_or(&[], |known| &known.stage_s);
-            let used_s = smallvec![stage_s.iter().sum()];
-            let place = view.jobs().place(*id).expect("the job is not done");
-            let like = kinds.of_job(*id, place, stage_s);
-            Group { members: smallvec![*id], demand: job.spec.demand, used_s, like }
-        };
-        let groups: Vec<Group> = batch.jobs.iter().map(group).collect();
-        let line = (0..groups.len()).collect();
-        Maker { gpus: i64::from(batch.sort.gpus), stages, groups, line, forming }
+    fn new(batch: &Batch, forming: &'a Forming, line: &'a Line<'a>) -> Maker<'a> {
+        let groups: Vec<Group> = batch.jobs.iter().map(|at| Group::alone(*at, line)).collect();
+        let order = (0..groups.len()).collect();
+        let plain = batch.jobs.iter().all(|at| line.jobs[*at as usize].own.plain);
+        let (gpus, stages) = (i64::from(batch.sort.gpus), batch.sort.stages);
+        let done = stages == 0 || forming.most < 2;
+        Maker { gpus, stages, groups, order, plain, done, forming, line }
+    }
+
+    /// Whether two groups could ever be on the same GPUs.
+    fn fit_ever(&self, one: usize, two: usize, view: &View) -> bool {
+        if self.plain {
+            return true;
+        }
+        let demand = |group: usize| self.groups[group].demand(&self.line.jobs);
+        let demand = together(&demand(one), &demand(two));
+        // Whoever could be smaller is not so in a group.
+        let demand = Demand { sizes: Sizes::rigid(demand.asked()), ..demand };
+        view.fleet().could_ever(&demand).is_ok()
     }
 
     fn into_groups(self) -> impl Iterator<Item = Group> {
         let mut groups: Vec<Option<Group>> = self.groups.into_iter().map(Some).collect();
-        self.line.into_iter().filter_map(move |at| groups[at].take())
+        self.order.into_iter().filter_map(move |at| groups[at].take())
     }
 
     /// Put groups together two and two, as long as there are more than there is room for.
     fn pair(&mut self, over: &mut i64, kinds: &mut Kinds, view: &View) {
-        if self.stages == 0 || self.line.len() < 2 || self.forming.most < 2 {
+        if self.done || self.order.len() < 2 {
             return;
         }
         let pairs = Pairs {
             groups: &self.groups,
-            line: &self.line,
+            order: &self.order,
+            line: self.line,
             stages: self.stages,
             forming: self.forming,
         };
-        let with = pairs.matched(kinds, view.rules().ties == Ties::Previous, view);
-        let before = std::mem::take(&mut self.line);
+        let with = pairs.matched(kinds, view.rules().ties == Ties::Previous);
+        if with.iter().all(Option::is_none) {
+            self.done = true;
+            return;
+        }
+        let before = std::mem::take(&mut self.order);
+        self.order.reserve(before.len());
         for (at, two) in before.iter().enumerate() {
             match with[at] {
                 Some(other) if other > at => {}
                 Some(other) => {
                     let one = before[other];
-                    self.line.push(one);
-                    if *over > 0 && fits_ever(&self.groups[one], &self.groups[*two], view) {
+                    self.order.push(one);
+                    if *over > 0 && self.fit_ever(one, *two, view) {
                         *over -= self.gpus * 1000;
                         self.merge(one, *two, kinds);
                     } else {
-                        self.line.push(*two);
+                        self.order.push(*two);
                     }
                 }
-                None => self.line.push(*two),
+                None => self.order.push(*two),
             }
         }
     }
 
     /// Add the groups, without those that are slower than one after the other.
-    fn unpack(self, left: &mut Vec<Group>, kinds: &mut Kinds, view: &View) {
-        let alone_s = |id: &JobId| view.job(*id).spec.stages().map_or(0.0, |job| job.iteration_s);
-        let interleaving = &self.forming.interleaving;
+    fn unpack(self, left: &mut Vec<Group>, kinds: &mut Kinds) {
+        let (line, interleaving) = (self.line, &self.forming.interleaving);
         for group in self.into_groups() {
-            let in_turn_s: f64 = group.members.iter().map(alone_s).sum();
+            let in_turn_s: f64 = group.each(&line.jobs).map(|job| job.own.alone_s).sum();
             let mut round_s = || kinds.best_s(group.like, interleaving);
             if group.members.len() < 2 || round_s().is_some_and(|round_s| round_s <= in_turn_s) {
                 left.push(group);
                 continue;
             }
-            left.extend(group.members.iter().zip(&group.used_s).map(|(id, used_s)| Group {
-                members: smallvec![*id],
-                demand: view.job(*id).spec.demand,
-                used_s: smallvec![*used_s],
-                like: group.like,
-            }));
+            left.extend(group.members.iter().map(|at| Group::alone(*at, line)));
         }
     }
 
     /// The second becomes part of the first.
     fn merge(&mut self, one: usize, two: usize, kinds: &mut Kinds) {
-        let two = self.groups[two].clone();
+        let like =
+            kinds.merged(self.groups[one].like, self.groups[two].like, &self.forming.interleaving);
+        let members = std::mem::take(&mut self.groups[two].members);
+        let seat = self.groups[two].seat;
         let one = &mut self.groups[one];
-        one.like = kinds.merged(one.like, two.like, &self.forming.interleaving);
-        one.demand = together(&one.demand, &two.demand);
-        one.members.extend(two.members);
-        one.used_s.extend(two.used_s);
+        one.like = like;
+        one.seat = one.seat.or(seat);
+        one.members.extend_from_slice(&members);
     }
 
     /// Put those next to each other together, as long as there are more than there is room for.
@@ -200,17 +246,17 @@ impl<'a> Maker<'a> {
         if self.stages == 0 {
             return;
         }
-        let mut waiting = std::mem::take(&mut self.line).into_iter();
+        let mut waiting = std::mem::take(&mut self.order).into_iter();
         while let Some(group) = waiting.next() {
             for other in waiting.by_ref().take(self.forming.most.saturating_sub(1)) {
-                if *over > 0 && fits_ever(&self.groups[group], &self.groups[other], view) {
+                if *over > 0 && self.fit_ever(group, other, view) {
                     *over -= self.gpus * 1000;
                     self.merge(group, other, kinds);
                 } else {
-                    self.line.push(other);
+                    self.order.push(other);
                 }
             }
-            self.line.push(group);
+            self.order.push(group);
         }
     }
 }
@@ -223,13 +269,4 @@ fn together(one: &Demand, two: &Demand) -> Demand {
         memory_mb: one.memory_mb.saturating_add(two.memory_mb),
         ..*one
     }
-}
-
-/// Whether two groups could ever be on the same GPUs.
-fn fits_ever(one: &Group, two: &Group, view: &View) -> bool {
-    let demand = together(&one.demand, &two.demand);
-    // Whoever could be smaller is not so in a group.
-    let demand = Demand { sizes: Sizes::rigid(demand.asked()), ..demand };
-    let free = demand.gpu_memory_mb == 0 && demand.cpu_milli == 0 && demand.memory_mb == 0;
-    free || view.fleet().could_ever(&demand).is_ok()
 }

@@ -2,8 +2,10 @@
 //! again, and so do their groups. Nothing that is kept here changes an answer; it only spares
 //! working it out anew in every decision.
 
+use super::candidates::Sort;
 use super::twos::Two;
-use heeler_model::JobId;
+use heeler_engine::Job;
+use heeler_model::{Demand, JobId};
 use heeler_solve::interleave::{Interleaving, Turns};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -16,7 +18,24 @@ const TWOS_MAX: usize = 1 << 20;
 const MATCHINGS_MAX: usize = 1 << 12;
 
 /// The number of a kind of group: those with the same stages.
-pub(super) type Kind = usize;
+pub(super) type Kind = u32;
+
+/// What never changes of a job.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Own {
+    /// The number of those it may be put together with.
+    pub sort: u32,
+    /// What kind of group it is by itself.
+    pub kind: Kind,
+    /// GPUs.
+    pub gpus: u32,
+    /// Whether it needs nothing but GPUs, and these to itself.
+    pub plain: bool,
+    /// Seconds of an iteration's stages.
+    pub used_s: f64,
+    /// Seconds of an iteration.
+    pub alone_s: f64,
+}
 
 /// What is known of a kind of group.
 #[derive(Clone, Debug)]
@@ -52,8 +71,16 @@ pub(super) struct Kinds {
     places: usize,
     /// Which twos are heaviest of so many of these kinds.
     matchings: BTreeMap<Vec<(Kind, u32)>, Arc<[Two]>>,
-    /// The kind of each job by itself, by its place in the table of jobs.
-    by_place: Vec<Option<(JobId, Kind)>>,
+    /// Kinds by their stages alone, and where each stands among them.
+    in_order: Vec<Kind>,
+    ranks: Vec<u32>,
+    /// Who may be put together.
+    sorts: Vec<Sort>,
+    by_sort: BTreeMap<Sort, u32>,
+    /// What is known of each job, by its place in the table of jobs.
+    by_place: Vec<Option<(JobId, Own)>>,
+    /// So many of each kind; nothing between questions.
+    counts: Vec<u32>,
 }
 
 impl Kinds {
@@ -67,20 +94,40 @@ impl Kinds {
         }
     }
 
-    /// How many kinds there are.
-    pub(super) fn count(&self) -> usize {
-        self.kinds.len()
+    /// Those that may be put together under a number.
+    pub(super) fn sort(&self, number: u32) -> Sort {
+        self.sorts[number as usize]
     }
 
-    /// Which comes first, by stages alone: numbers tell only who was seen first.
-    pub(super) fn compare(&self, one: Kind, other: Kind) -> Ordering {
-        let order = self.stages_of(one).partial_cmp(self.stages_of(other));
-        order.expect("stage times are numbers")
+    /// How many there are of each kind, by stages alone: numbers tell only who was seen first.
+    pub(super) fn count(&mut self, kinds: impl Iterator<Item = Kind>) -> Vec<(Kind, u32)> {
+        self.counts.resize(self.kinds.len(), 0);
+        let mut found: Vec<(Kind, u32)> = Vec::new();
+        for kind in kinds {
+            if self.counts[kind as usize] == 0 {
+                found.push((kind, 0));
+            }
+            self.counts[kind as usize] += 1;
+        }
+        for (kind, count) in &mut found {
+            *count = std::mem::take(&mut self.counts[*kind as usize]);
+        }
+        found.sort_unstable_by_key(|(kind, _)| self.ranks[*kind as usize]);
+        found
+    }
+
+    /// Where each of these is among classes.
+    pub(super) fn classes(&mut self, of: &[Kind], kinds: impl Iterator<Item = Kind>) -> Vec<usize> {
+        self.counts.resize(self.kinds.len(), 0);
+        of.iter().enumerate().for_each(|(class, kind)| self.counts[*kind as usize] = class as u32);
+        let classes = kinds.map(|kind| self.counts[kind as usize] as usize).collect();
+        of.iter().for_each(|kind| self.counts[*kind as usize] = 0);
+        classes
     }
 
     /// Seconds of all stages of a group of this kind.
     pub(super) fn used_s(&self, kind: Kind) -> f64 {
-        self.kinds[kind].used_s
+        self.kinds[kind as usize].used_s
     }
 
     /// The heaviest twos of so many of these kinds, if they are known.
@@ -93,18 +140,39 @@ impl Kinds {
         self.matchings.insert(asked, twos);
     }
 
-    /// A job by itself, at a place in the table of jobs, by the seconds of its stages.
-    pub(super) fn of_job(&mut self, id: JobId, place: usize, stage_s: &[f64]) -> Kind {
+    /// What never changes of a job, at a place in the table of jobs.
+    pub(super) fn of_job(&mut self, job: &Job, place: usize) -> Own {
         if self.by_place.len() <= place {
             self.by_place.resize(place + 1, None);
         }
         match self.by_place[place] {
-            Some((known, kind)) if known == id => kind,
+            Some((known, own)) if known == job.id => own,
             _ => {
-                let kind = self.of(stage_s);
-                self.by_place[place] = Some((id, kind));
-                kind
+                let own = self.own(job);
+                self.by_place[place] = Some((job.id, own));
+                own
             }
+        }
+    }
+
+    fn own(&mut self, job: &Job) -> Own {
+        let sort = Sort::of(job);
+        let known = job.spec.stages().filter(|_| sort.stages > 0);
+        let stage_s: &[f64] = known.map_or(&[], |known| &known.stage_s);
+        let next = self.sorts.len() as u32;
+        let number = *self.by_sort.entry(sort).or_insert(next);
+        if number == next {
+            self.sorts.push(sort);
+        }
+        let demand = &job.spec.demand;
+        let bare = Demand { sizes: demand.sizes, kinds: demand.kinds, ..Demand::gpus(0) };
+        Own {
+            sort: number,
+            kind: self.of(stage_s),
+            gpus: demand.asked(),
+            plain: *demand == bare,
+            used_s: stage_s.iter().sum(),
+            alone_s: job.spec.stages().map_or(0.0, |stages| stages.iteration_s),
         }
     }
 
@@ -122,20 +190,32 @@ impl Kinds {
         if let Some(kind) = self.by_members.get(&members) {
             return *kind;
         }
-        self.by_members.insert(members.clone(), self.kinds.len());
+        self.by_members.insert(members.clone(), self.kinds.len() as Kind);
         let stages = members.iter().flat_map(|number| &self.stages[*number]);
         let used_s = stages.sum();
         self.kinds.push(Known { members, used_s, best_s: None });
-        self.kinds.len() - 1
+        let kind = (self.kinds.len() - 1) as Kind;
+        let at = self.in_order.partition_point(|other| self.compare(*other, kind).is_lt());
+        self.in_order.insert(at, kind);
+        self.ranks.push(0);
+        for (rank, kind) in self.in_order.iter().enumerate().skip(at) {
+            self.ranks[*kind as usize] = rank as u32;
+        }
+        kind
+    }
+
+    fn compare(&self, one: Kind, other: Kind) -> Ordering {
+        let order = self.stages_of(one).partial_cmp(self.stages_of(other));
+        order.expect("stage times are numbers")
     }
 
     /// How many jobs a group of this kind has.
     pub(super) fn jobs(&self, kind: Kind) -> usize {
-        self.kinds[kind].members.len()
+        self.kinds[kind as usize].members.len()
     }
 
     fn stages_of(&self, kind: Kind) -> impl Iterator<Item = &[f64]> {
-        self.kinds[kind].members.iter().map(|number| &self.stages[*number][..])
+        self.kinds[kind as usize].members.iter().map(|number| &self.stages[*number][..])
     }
 
     fn together(&mut self, one: Kind, other: Kind, how: &Interleaving) -> Together {
@@ -151,7 +231,7 @@ impl Kinds {
 
     /// Where it stands what two kinds are together.
     fn two(&mut self, one: Kind, other: Kind) -> &mut Option<Together> {
-        let (first, more) = (one.min(other), one.abs_diff(other));
+        let (first, more) = (one.min(other) as usize, one.abs_diff(other) as usize);
         if self.twos.len() <= first {
             self.twos.resize(first + 1, Vec::new());
         }
@@ -174,7 +254,9 @@ impl Kinds {
         if let Some(kind) = found.kind {
             return kind;
         }
-        let mut members = [&self.kinds[one].members[..], &self.kinds[other].members[..]].concat();
+        let mut members =
+            [&self.kinds[one as usize].members[..], &self.kinds[other as usize].members[..]]
+                .concat();
         let stages = |number: &usize| &self.stages[*number];
         members.sort_by(|a, b| stages(a).partial_cmp(stages(b)).expect("stage times are numbers"));
         let kind = self.kind(members);
@@ -185,13 +267,13 @@ impl Kinds {
 
     /// How long a round of a kind of group takes in the best order.
     pub(super) fn best_s(&mut self, kind: Kind, how: &Interleaving) -> Option<f64> {
-        if let Some(known) = self.kinds[kind].best_s {
+        if let Some(known) = self.kinds[kind as usize].best_s {
             return known;
         }
         let best = Interleaving { turns: Turns::Best, ..how.clone() };
         let jobs: Vec<&[f64]> = self.stages_of(kind).collect();
         let found = best.round_s(&jobs);
-        self.kinds[kind].best_s = Some(found);
+        self.kinds[kind as usize].best_s = Some(found);
         found
     }
 }

@@ -7,6 +7,7 @@ mod known;
 mod policy;
 mod queues;
 mod settle;
+mod standing;
 mod twos;
 
 pub use form::{Forming, Pairing};

@@ -5,12 +5,13 @@ use super::form::{Forming, form};
 use super::known::Kinds;
 use super::queues::Queues;
 use super::settle::{Fate, settle};
+use super::standing::Line;
 use heeler_engine::{Cadence, Calibration, Job, Note, Phase, Policy, Predict, Ties, Untried, View};
 use heeler_model::{JobId, Plan, Reason, Span, Stop, Time, Wait};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Who comes first.
 pub enum Rank {
@@ -50,12 +51,23 @@ pub struct Groups {
     books: Books,
     /// What has been worked out of groups; no part of what it remembers.
     kinds: RefCell<Kinds>,
+    /// Where sorting begins; no part of it either.
+    last: RefCell<Last>,
+}
+
+/// All jobs as they stood in the last decision.
+#[derive(Default)]
+struct Last {
+    order: Vec<JobId>,
+    /// Numbers of jobs that had been used by then.
+    seen: u32,
 }
 
 impl Groups {
     /// Groups of jobs in an order.
     pub fn new(rank: Rank, forming: Forming, cadence: Cadence) -> Groups {
-        Groups { rank, forming, cadence, books: Books::default(), kinds: RefCell::default() }
+        let (kinds, last) = (RefCell::default(), RefCell::default());
+        Groups { rank, forming, cadence, books: Books::default(), kinds, last }
     }
 
     /// GPU time that a job has left, or has had, microseconds.
@@ -71,44 +83,55 @@ impl Groups {
         let pace = job.spec.nominal_pace * job.tempo.pace;
         let left = || Some((predict.work(job, view)? - job.progress.done_at(view.now())) / pace);
         match told.or_else(left) {
-            Some(left) => (left.max(0.0) * f64::from(gpus)).round() as i64,
+            Some(left) => rounded(left.max(0.0) * f64::from(gpus)),
             None => i64::MAX,
         }
     }
 
-    /// Jobs that may run, the first first, and where they stand.
-    fn order(&self, view: &View) -> Vec<(i64, JobId)> {
-        let counts = |job: &Job| job.leaving.is_none() && job.phase != Phase::Blocked;
-        let keyed = |job: &Job| (self.key(job, view), job.id);
+    /// Jobs that may run, the first first, each with its key.
+    fn order<'a>(&self, view: &View<'a>) -> Vec<(i64, &'a Job)> {
+        let table = view.state().jobs();
+        let counts = |job: &&Job| job.leaving.is_none() && job.phase != Phase::Blocked;
         if let Rank::Queues(_) = &self.rank {
-            let jobs = self.books.queues.order().filter_map(|id| view.jobs().get(id));
-            return (0..).zip(jobs.filter(|job| counts(job)).map(|job| job.id)).collect();
+            let jobs = self.books.queues.order().filter_map(|id| table.get(id));
+            return (0..).zip(jobs.filter(counts)).collect();
         }
+        let keyed = |job: &'a Job| (self.key(job, view), job);
         if view.rules().ties == Ties::Previous {
-            let jobs = self.books.line.iter().filter_map(|id| view.jobs().get(*id));
-            let mut line: Vec<(i64, JobId)> = jobs.filter(|job| counts(job)).map(keyed).collect();
+            let jobs = self.books.line.iter().filter_map(|id| table.get(*id));
+            let mut line: Vec<(i64, &Job)> = jobs.filter(counts).map(keyed).collect();
             line.sort_by_key(|(key, _)| *key);
             return line;
         }
-        let jobs = view.jobs().iter().filter(|job| counts(job));
-        let mut line: Vec<(i64, Time, JobId)> =
-            jobs.map(|job| (self.key(job, view), job.submitted, job.id)).collect();
-        line.sort_unstable();
-        line.into_iter().map(|(key, _, id)| (key, id)).collect()
+        // Little changes from one decision to the next, so sorting begins with the last order.
+        let mut last = self.last.borrow_mut();
+        let new = (last.seen..table.used()).map(JobId);
+        let jobs = last.order.iter().copied().chain(new).filter_map(|id| table.get(id));
+        let mut line: Vec<(i64, &Job)> = Vec::with_capacity(table.len());
+        line.extend(jobs.map(keyed));
+        line.sort_by(|(one, first), (other, second)| {
+            let came = |job: &Job| (job.submitted, job.id);
+            one.cmp(other).then_with(|| came(first).cmp(&came(second)))
+        });
+        last.order.clear();
+        last.order.extend(line.iter().map(|(_, job)| job.id));
+        last.seen = table.used();
+        line.retain(|(_, job)| counts(job));
+        line
     }
 
     /// Whoever has GPUs and is not to run loses them.
     fn stop_others(&self, stays: &[bool], view: &View, plan: &mut Plan) {
         let place = |id: JobId| view.jobs().place(id).expect("the job is not done");
-        let mut reasons = vec![Reason::Rearranged; stays.len()];
+        let mut reasons: BTreeMap<JobId, Reason> = BTreeMap::new();
         for wait in &plan.wait {
-            reasons[place(wait.job)] = wait.reason;
-        }
-        for job in view.jobs().iter().filter(|job| job.is_placed()) {
-            let at = place(job.id);
-            if !stays[at] {
-                plan.stop.push(Stop { job: job.id, reason: reasons[at] });
+            if view.job(wait.job).is_placed() {
+                reasons.insert(wait.job, wait.reason);
             }
+        }
+        for job in view.jobs().iter().filter(|job| job.is_placed() && !stays[place(job.id)]) {
+            let reason = reasons.get(&job.id).copied().unwrap_or(Reason::Rearranged);
+            plan.stop.push(Stop { job: job.id, reason });
         }
     }
 
@@ -129,7 +152,7 @@ impl Groups {
     fn line_up(&mut self, view: &View) {
         let mut line: Vec<JobId> = match &self.rank {
             Rank::Queues(_) => self.books.line.clone(),
-            _ => self.order(view).into_iter().map(|(_, id)| id).collect(),
+            _ => self.order(view).into_iter().map(|(_, job)| job.id).collect(),
         };
         line.retain(|id| view.jobs().get(*id).is_some());
         line.sort_by_key(|id| std::cmp::Reverse(view.job(*id).spec.demand.asked()));
@@ -168,43 +191,43 @@ impl Groups {
     }
 }
 
+/// A number that is not below zero, rounded. It is asked for every job in every decision.
+fn rounded(number: f64) -> i64 {
+    let whole = number as i64;
+    whole.saturating_add(i64::from(number - whole as f64 >= 0.5))
+}
+
 impl Policy for Groups {
     fn plan(&self, view: &View) -> Plan {
-        let place = |id: JobId| view.jobs().place(id).expect("the job is not done");
-        let mut keys = vec![i64::MAX; view.jobs().places()];
-        let mut order = Vec::with_capacity(view.jobs().len());
-        for (key, id) in self.order(view) {
-            keys[place(id)] = key;
-            order.push(id);
-        }
-        let mut found = candidates(&order, self.forming.most, view);
         let mut kinds = self.kinds.borrow_mut();
         kinds.tidy();
-        let groups = form(&found.batches, &self.forming, &mut kinds, |id| keys[place(id)], view);
-        let mut settled = settle(&groups, view);
+        let line = Line::of(&self.order(view), &mut kinds, view);
+        let mut found = candidates(&line.jobs, &kinds, self.forming.most, view);
+        let groups = form(&found.batches, &self.forming, &line, &mut kinds, view);
+        let settled = settle(&groups, &line.jobs, view);
         let mut plan = Plan::none();
-        let mut stays = vec![false; keys.len()];
-        for (ahead, id) in order.iter().enumerate() {
-            let reason = match settled.take(*id, view) {
+        let mut stays = vec![false; view.jobs().places()];
+        for (ahead, standing) in line.jobs.iter().enumerate() {
+            let reason = match settled.fates[standing.place as usize] {
                 Fate::Stays => {
-                    stays[place(*id)] = true;
+                    stays[standing.place as usize] = true;
                     continue;
                 }
-                Fate::Runs(assignment) => {
-                    stays[place(*id)] = true;
-                    plan.start(*id, assignment);
+                Fate::Runs(given) => {
+                    stays[standing.place as usize] = true;
+                    plan.start(standing.id, settled.given[given].clone());
                     continue;
                 }
                 Fate::Waits(reason) => Some(reason),
-                Fate::Out => found.refused.remove(id),
+                Fate::Out => found.refused.remove(&(ahead as u32)),
             };
-            let behind = Reason::Behind { ahead: ahead as u32, first: order[0] };
             // Who waits for its turn need not be told, unless somebody asks.
-            let turn = reason.is_none() && !view.job(*id).is_placed();
+            let turn = reason.is_none() && !standing.job.is_placed();
             if turn && !view.wants_all_verdicts() {
                 continue;
             }
-            plan.wait.push(Wait { job: *id, reason: reason.unwrap_or(behind) });
+            let behind = Reason::Behind { ahead: ahead as u32, first: line.jobs[0].id };
+            plan.wait.push(Wait { job: standing.id, reason: reason.unwrap_or(behind) });
         }
         self.stop_others(&stays, view, &mut plan);
         plan
@@ -307,6 +330,7 @@ impl Policy for Groups {
         let saved: (Books, Value) =
             serde_json::from_value(saved.clone()).map_err(|error| error.to_string())?;
         self.books = saved.0;
+        (self.kinds, self.last) = (RefCell::default(), RefCell::default());
         match &mut self.rank {
             Rank::Left(predict) => predict.restore(&saved.1),
             Rank::Served | Rank::Queues(_) => Ok(()),
@@ -320,7 +344,7 @@ impl Policy for Groups {
             Rank::Queues(limits) => Rank::Queues(limits.clone()),
         };
         let (forming, books) = (self.forming.clone(), self.books.clone());
-        let kinds = RefCell::default();
-        Box::new(Groups { rank, forming, cadence: self.cadence, books, kinds })
+        let (kinds, last) = (RefCell::default(), RefCell::default());
+        Box::new(Groups { rank, forming, cadence: self.cadence, books, kinds, last })
     }
 }

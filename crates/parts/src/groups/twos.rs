@@ -4,12 +4,10 @@
 
 use super::form::{Forming, Group};
 use super::known::{Kind, Kinds};
-use heeler_engine::View;
-use heeler_model::{JobId, Placement};
+use super::standing::Line;
 use heeler_solve::interleave::resources;
 use heeler_solve::{heaviest_matching, heaviest_twos};
 use smallvec::SmallVec;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Changes of prices after which a matching is taken as it is.
@@ -22,66 +20,35 @@ const ALIKE: usize = 2;
 /// Groups of one sort, to be put together.
 pub(super) struct Pairs<'a> {
     pub(super) groups: &'a [Group],
-    /// Where they stand, in order.
-    pub(super) line: &'a [usize],
+    /// Which of them there are, in order.
+    pub(super) order: &'a [usize],
+    pub(super) line: &'a Line<'a>,
     pub(super) stages: usize,
     pub(super) forming: &'a Forming,
 }
 
-/// Groups that are alike.
-struct Classes {
-    /// By their stages, whoever has come first.
-    kinds: Vec<Kind>,
-    /// How many there are.
-    counts: Vec<u32>,
-    /// The class of each group.
-    of: Vec<usize>,
-}
-
-impl Classes {
-    fn of(pairs: &Pairs, known: &Kinds) -> Classes {
-        let mut counts = vec![0; known.count()];
-        let mut kinds: Vec<Kind> = Vec::new();
-        for at in pairs.line {
-            let kind = pairs.groups[*at].like;
-            if counts[kind] == 0 {
-                kinds.push(kind);
-            }
-            counts[kind] += 1;
-        }
-        kinds.sort_unstable_by(|one, other| known.compare(*one, *other));
-        let mut class = vec![0; known.count()];
-        kinds.iter().enumerate().for_each(|(at, kind)| class[*kind] = at);
-        let of = pairs.line.iter().map(|at| class[pairs.groups[*at].like]).collect();
-        Classes { counts: kinds.iter().map(|kind| counts[*kind]).collect(), kinds, of }
-    }
-}
-
 impl Pairs<'_> {
     /// With whom each is. In a world with a list that settles ties, member by member.
-    pub(super) fn matched(&self, kinds: &mut Kinds, one_by_one: bool, view: &View) -> Matched {
-        let classes = Classes::of(self, kinds);
-        let few = self.line.len() <= FEW || classes.kinds.len() * ALIKE > self.line.len();
+    pub(super) fn matched(&self, kinds: &mut Kinds, one_by_one: bool) -> Matched {
+        let counts = kinds.count(self.order.iter().map(|at| self.groups[*at].like));
+        let classes: Vec<Kind> = counts.iter().map(|(kind, _)| *kind).collect();
+        let class_of = kinds.classes(&classes, self.order.iter().map(|at| self.groups[*at].like));
+        let few = self.order.len() <= FEW || classes.len() * ALIKE > self.order.len();
         if one_by_one || few {
-            let rounds = self.rounds(&classes.kinds, kinds);
-            return heaviest_matching(&self.each(&classes.of, &rounds), CHANGES_MAX).with;
+            let rounds = self.rounds(&classes, kinds);
+            return heaviest_matching(&self.each(&class_of, &rounds), CHANGES_MAX).with;
         }
-        let asked: Vec<(Kind, u32)> =
-            classes.kinds.iter().copied().zip(classes.counts.iter().copied()).collect();
-        let twos = match kinds.twos_of(&asked) {
+        let twos = match kinds.twos_of(&counts) {
             Some(twos) => twos,
             None => {
-                let weights = self.weights_of(&classes.kinds, kinds);
-                let twos: Arc<[Two]> = heaviest_twos(&classes.counts, &weights).twos.into();
-                kinds.keep_twos(asked, twos.clone());
+                let weights = self.weights_of(&classes, kinds);
+                let numbers: Vec<u32> = counts.iter().map(|(_, count)| *count).collect();
+                let twos: Arc<[Two]> = heaviest_twos(&numbers, &weights).twos.into();
+                kinds.keep_twos(counts, twos.clone());
                 twos
             }
         };
-        let mut open = vec![vec![0; classes.kinds.len()]; classes.kinds.len()];
-        for (one, other, count) in twos.iter() {
-            (open[*one][*other], open[*other][*one]) = (*count, *count);
-        }
-        self.deal(&classes.of, open, view)
+        self.deal(&class_of, Open::new(classes.len(), &twos))
     }
 
     /// How busy resources are with two of these kinds together; nothing, if they are too many.
@@ -118,14 +85,16 @@ impl Pairs<'_> {
     /// How busy resources are with two groups together; nothing, if they are too many.
     fn each(&self, class_of: &[usize], rounds: &[Vec<Option<f64>>]) -> Vec<Vec<f64>> {
         let slots = resources(self.stages) as f64;
-        let mut weights = vec![vec![0.0; self.line.len()]; self.line.len()];
-        for (at, one) in self.line.iter().enumerate() {
+        let used_s =
+            |group: usize| self.groups[group].each(&self.line.jobs).map(|job| job.own.used_s);
+        let mut weights = vec![vec![0.0; self.order.len()]; self.order.len()];
+        for (at, one) in self.order.iter().enumerate() {
             // Sums are made from left to right, whatever the sides.
-            let used = self.groups[*one].used_s.iter().sum::<f64>();
-            for (place, other) in self.line.iter().enumerate().filter(|(place, _)| *place != at) {
+            let used = used_s(*one).sum::<f64>();
+            for (place, other) in self.order.iter().enumerate().filter(|(place, _)| *place != at) {
                 if let Some(round) = rounds[class_of[at]][class_of[place]] {
-                    let more = self.groups[*other].used_s.iter();
-                    weights[at][place] = more.fold(used, |sum, more| sum + more) / (round * slots);
+                    let all = used_s(*other).fold(used, |sum, more| sum + more);
+                    weights[at][place] = all / (round * slots);
                 }
             }
         }
@@ -133,37 +102,36 @@ impl Pairs<'_> {
     }
 
     /// Deal out twos of classes to members: first to those who are on the same GPUs, then in order.
-    fn deal(&self, class_of: &[usize], mut open: Vec<Vec<u32>>, view: &View) -> Matched {
+    fn deal(&self, class_of: &[usize], mut open: Open) -> Matched {
         let mut with = vec![None; class_of.len()];
-        let mut take = |one: usize, other: usize, with: &mut Matched| {
-            let (a, b) = (class_of[one], class_of[other]);
-            let free =
-                one != other && with[one].is_none() && with[other].is_none() && open[a][b] > 0;
+        let take = |one: usize, other: usize, open: &mut Open, with: &mut Matched| {
+            let free = with[one].is_none() && with[other].is_none();
+            let free = free && open.take(class_of[one], class_of[other]);
             if free {
-                open[a][b] -= 1;
-                open[b][a] = open[a][b];
                 (with[one], with[other]) = (Some(other), Some(one));
             }
             free
         };
-        for (at, beside) in self.seated(view) {
-            let _ = beside.iter().any(|other| take(at, *other, &mut with));
+        let behind = self.on_the_same_gpus();
+        for at in 0..behind.len() {
+            let mut beside = behind[at];
+            while let Some(other) = beside {
+                if take(at, other, &mut open, &mut with) {
+                    break;
+                }
+                beside = behind[other];
+            }
         }
-        let mut pools = vec![VecDeque::new(); open_classes(class_of)];
-        for (at, class) in class_of.iter().enumerate().filter(|(at, _)| with[*at].is_none()) {
-            pools[*class].push_back(at);
-        }
+        let mut pools = Pools::new(class_of, open.size);
         for at in 0..class_of.len() {
             if with[at].is_some() {
                 continue;
             }
-            for pool in &mut pools {
-                while pool.front().is_some_and(|first| *first == at || with[*first].is_some()) {
-                    pool.pop_front();
-                }
-                if let Some(first) = pool.front()
-                    && take(at, *first, &mut with)
-                {
+            let class = class_of[at];
+            for place in 0..open.with[class].len() {
+                let free = |other: usize| other != at && with[other].is_none();
+                let Some(first) = pools.first(open.with[class][place], free) else { continue };
+                if take(at, first, &mut open, &mut with) {
                     break;
                 }
             }
@@ -171,40 +139,87 @@ impl Pairs<'_> {
         with
     }
 
-    /// Groups whose members share GPUs, each with those behind it on the same GPUs.
-    fn seated(&self, view: &View) -> Vec<(usize, SmallVec<[usize; 4]>)> {
-        let shared = |id: &JobId| {
-            let on = view.state().job(*id).assignment.as_ref()?;
-            (!on.share.is_whole()).then_some(&on.placement)
-        };
-        let fleet = view.fleet();
-        let nodes = &fleet.cluster().nodes;
-        let most = nodes.iter().map(|node| node.gpus).max().unwrap_or(0) as usize;
-        // The last who was found on a GPU that is the first of its placement.
-        let mut last: Vec<Option<usize>> = vec![None; nodes.len() * most];
-        let mut seated: Vec<(usize, SmallVec<[usize; 4]>)> = Vec::new();
-        let mut places: Vec<(&Placement, Option<usize>)> = Vec::new();
-        for (at, group) in self.line.iter().enumerate() {
-            let Some(on) = self.groups[*group].members.iter().find_map(shared) else { continue };
-            let Some(first) = on.slices().first() else { continue };
-            let gpu = first.node.index() * most + first.slots.0.trailing_zeros() as usize;
-            let mut before = last[gpu];
-            last[gpu] = Some(seated.len());
-            seated.push((at, SmallVec::new()));
-            places.push((on, before));
-            while let Some(place) = before {
-                if places[place].0 == on {
-                    seated[place].1.push(at);
-                }
-                before = places[place].1;
+    /// For each group that shares GPUs, the next behind it that is on the same ones.
+    fn on_the_same_gpus(&self) -> Vec<Option<usize>> {
+        let mut last: Vec<Option<usize>> = vec![None; self.line.seats];
+        let mut behind = vec![None; self.order.len()];
+        for (at, group) in self.order.iter().enumerate() {
+            let Some(seat) = self.groups[*group].seat else { continue };
+            if let Some(before) = last[seat as usize].replace(at) {
+                behind[before] = Some(at);
             }
         }
-        seated
+        behind
     }
 }
 
-fn open_classes(class_of: &[usize]) -> usize {
-    class_of.iter().max().map_or(0, |last| last + 1)
+/// Twos of classes that are still to be dealt out.
+struct Open {
+    size: usize,
+    /// How many, by class and class.
+    left: Vec<u32>,
+    /// With which classes each is, in order.
+    with: Vec<SmallVec<[usize; 4]>>,
+}
+
+impl Open {
+    fn new(size: usize, twos: &[Two]) -> Open {
+        let mut open = Open { size, left: vec![0; size * size], with: vec![SmallVec::new(); size] };
+        for (one, other, count) in twos {
+            open.left[one * size + other] = *count;
+            open.left[other * size + one] = *count;
+            open.with[*one].push(*other);
+            if one != other {
+                open.with[*other].push(*one);
+            }
+        }
+        open.with.iter_mut().for_each(|with| with.sort_unstable());
+        open
+    }
+
+    fn take(&mut self, one: usize, other: usize) -> bool {
+        let left = self.left[one * self.size + other];
+        if left > 0 {
+            self.left[one * self.size + other] = left - 1;
+            self.left[other * self.size + one] = left - 1;
+        }
+        left > 0
+    }
+}
+
+/// Members by class, in order, without those at the front that were taken.
+struct Pools {
+    members: Vec<usize>,
+    /// Where each class begins and ends among them.
+    next: Vec<usize>,
+    end: Vec<usize>,
+}
+
+impl Pools {
+    fn new(class_of: &[usize], classes: usize) -> Pools {
+        let mut end = vec![0; classes];
+        class_of.iter().for_each(|class| end[*class] += 1);
+        let mut sum = 0;
+        for end in &mut end {
+            sum += std::mem::replace(end, sum);
+        }
+        let next = end.clone();
+        let mut members = vec![0; class_of.len()];
+        for (at, class) in class_of.iter().enumerate() {
+            members[end[*class]] = at;
+            end[*class] += 1;
+        }
+        Pools { members, next, end }
+    }
+
+    /// The first of a class that is free. Whoever was not will not be.
+    fn first(&mut self, class: usize, free: impl Fn(usize) -> bool) -> Option<usize> {
+        let next = &mut self.next[class];
+        while *next < self.end[class] && !free(self.members[*next]) {
+            *next += 1;
+        }
+        (*next < self.end[class]).then(|| self.members[*next])
+    }
 }
 
 /// So many twos of these two classes.

@@ -38,7 +38,7 @@ pub fn heaviest_twos(counts: &[u32], weights: &[Vec<f64>]) -> Twos {
     let (mut left, mut bound) = (counts.to_vec(), 0.0);
     for one in 0..size {
         for other in one..size {
-            let there = transport.sent[one][other] + transport.sent[other][one];
+            let there = transport.sent[one * size + other] + transport.sent[other * size + one];
             // Both ways are the same one where a class is with itself.
             let halves = if one == other { there / 2 } else { there };
             bound += f64::from(halves) * weights[one][other] / 2.0;
@@ -82,60 +82,66 @@ fn match_left(left: &[u32], weights: &[Vec<f64>]) -> Vec<(usize, usize)> {
 /// From every class to every class, each with as many as it has members on both sides: the best
 /// way to send something more is taken until nothing is gained. Every member counts twice in it.
 struct Transport {
-    gains: Vec<Vec<i64>>,
-    sent: Vec<Vec<u32>>,
+    size: usize,
+    /// What is gained by class and class; nothing below zero.
+    gains: Vec<i64>,
+    sent: Vec<u32>,
+    /// Who sends something to each class, in order.
+    senders: Vec<Vec<usize>>,
     /// What classes have left to send, and to take.
     have: Vec<u32>,
     room: Vec<u32>,
 }
 
+/// Where nothing gets to.
+const NEVER: i64 = i64::MIN;
+
 impl Transport {
     fn new(counts: &[u32], weights: &[Vec<f64>], largest: f64) -> Transport {
         let size = counts.len();
         let whole = |weight: &f64| (weight / largest * WHOLE).round() as i64;
-        let gains = weights.iter().map(|row| row.iter().map(whole).collect()).collect();
-        let sent = vec![vec![0; size]; size];
-        Transport { gains, sent, have: counts.to_vec(), room: counts.to_vec() }
+        let gains = weights.iter().flatten().map(whole).collect();
+        let (sent, senders) = (vec![0; size * size], vec![Vec::new(); size]);
+        Transport { size, gains, sent, senders, have: counts.to_vec(), room: counts.to_vec() }
     }
 
     /// Send more along the way that gains most; says whether any does.
     fn push(&mut self) -> bool {
-        let size = self.have.len();
+        let size = self.size;
         // What is gained by a unit that gets to a sender or to a taker, and where it comes from.
-        let mut at_sender: Vec<Option<i64>> =
-            self.have.iter().map(|have| (*have > 0).then_some(0)).collect();
-        let mut at_taker: Vec<Option<i64>> = vec![None; size];
+        let start = |have: &u32| if *have > 0 { 0 } else { NEVER };
+        let mut at_sender: Vec<i64> = self.have.iter().map(start).collect();
+        let mut at_taker: Vec<i64> = vec![NEVER; size];
         let (mut from_sender, mut from_taker) = (vec![0; size], vec![None; size]);
+        // Whoever gains nothing more has nothing new to tell.
+        let mut new_sender: Vec<bool> = self.have.iter().map(|have| *have > 0).collect();
+        let mut new_taker = vec![false; size];
         let mut changed = true;
         while changed {
             changed = false;
-            for (one, gain) in at_sender.iter().enumerate() {
-                let Some(gain) = gain else { continue };
-                for other in (0..size).filter(|other| self.gains[one][*other] > 0) {
-                    let more = gain + self.gains[one][other];
-                    if at_taker[other].is_none_or(|known| more > known) {
-                        (at_taker[other], from_sender[other]) = (Some(more), one);
-                        changed = true;
+            for one in (0..size).filter(|one| std::mem::take(&mut new_sender[*one])) {
+                let gain = at_sender[one];
+                for (other, more) in self.gains[one * size..][..size].iter().enumerate() {
+                    if *more > 0 && gain + more > at_taker[other] {
+                        (at_taker[other], from_sender[other]) = (gain + more, one);
+                        new_taker[other] = true;
                     }
                 }
             }
-            for (other, gain) in at_taker.iter().enumerate() {
-                let Some(gain) = gain else { continue };
-                for one in (0..size).filter(|one| self.sent[*one][other] > 0) {
-                    let less = gain - self.gains[one][other];
-                    if at_sender[one].is_none_or(|known| less > known) {
-                        (at_sender[one], from_taker[one]) = (Some(less), Some(other));
-                        changed = true;
+            for other in (0..size).filter(|other| std::mem::take(&mut new_taker[*other])) {
+                for one in &self.senders[other] {
+                    let less = at_taker[other] - self.gains[one * size + other];
+                    if less > at_sender[*one] {
+                        (at_sender[*one], from_taker[*one]) = (less, Some(other));
+                        (new_sender[*one], changed) = (true, true);
                     }
                 }
             }
         }
         let mut best: Option<(i64, usize)> = None;
-        for other in (0..size).filter(|other| self.room[*other] > 0) {
-            if let Some(gain) = at_taker[other].filter(|gain| *gain > 0)
-                && best.is_none_or(|(known, _)| gain > known)
-            {
-                best = Some((gain, other));
+        for other in (0..size).filter(|other| self.room[*other] > 0 && at_taker[*other] > 0) {
+            if best.is_none_or(|(known, _)| at_taker[other] > known) {
+                best = Some((at_taker[other], other));
             }
         }
         let Some((_, end)) = best else { return false };
@@ -154,14 +160,22 @@ impl Transport {
                 self.have[sender] -= most;
                 break;
             };
-            most = most.min(self.sent[sender][before]);
+            most = most.min(self.sent[sender * self.size + before]);
             way.push((sender, before, false));
             taker = before;
         }
         self.room[end] -= most;
         for (sender, taker, forth) in way {
-            let sent = &mut self.sent[sender][taker];
+            let sent = &mut self.sent[sender * self.size + taker];
+            let senders = &mut self.senders[taker];
+            if *sent == 0 {
+                let at = senders.partition_point(|other| *other < sender);
+                senders.insert(at, sender);
+            }
             *sent = if forth { *sent + most } else { *sent - most };
+            if *sent == 0 {
+                senders.retain(|other| *other != sender);
+            }
         }
     }
 }
