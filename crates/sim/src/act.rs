@@ -61,9 +61,13 @@ impl Simulation {
     /// The recipe declared a job over. If it still runs, it was told to stop.
     fn end(&mut self, job: JobId) {
         let now = self.now;
+        let is_trial = self.studies.has(job);
         let record = &mut self.records[job];
         record.ended = Some(now);
-        record.outcome = Outcome::StoppedEarly;
+        record.outcome = match record.started {
+            None if !is_trial => Outcome::TurnedAway,
+            _ => Outcome::StoppedEarly,
+        };
         if record.milli == 0 {
             record.waited += now.since(record.held_since);
             record.held_since = now;

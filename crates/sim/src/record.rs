@@ -16,6 +16,8 @@ pub enum Outcome {
     Stranded,
     /// The recipe declared it over: a trial that was not worth finishing.
     StoppedEarly,
+    /// The recipe would not take it: it was declared over before it ran, and is no trial.
+    TurnedAway,
     /// The world gave it up after too many failed rounds.
     Dropped,
     /// It was a replica of a service that has ended.

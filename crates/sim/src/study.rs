@@ -74,6 +74,11 @@ impl Studies {
         self.trials.insert(job, Ahead { study, curve, reported: 0, paused: false });
     }
 
+    /// Whether a job is a trial that is not over.
+    pub(crate) fn has(&self, job: JobId) -> bool {
+        self.trials.contains_key(&job)
+    }
+
     pub(crate) fn leaves(&mut self, job: JobId) {
         self.trials.remove(&job);
     }

@@ -113,6 +113,7 @@ pub(super) fn said(
             let ended = record.ended.map_or(String::new(), |ended| format!(" since {ended}"));
             let how = match record.outcome {
                 Outcome::StoppedEarly => "it was stopped early and is over",
+                Outcome::TurnedAway => "the recipe would not take it; it was turned away",
                 _ => "it is done",
             };
             (None, None, plain("done", format!("{how}{ended}")))

@@ -229,6 +229,7 @@ fn became(jobs: &heeler_sim::metrics::Counts) -> String {
         (jobs.unrunnable, "can never run as asked"),
         (jobs.stranded, "wait for a job that never finishes"),
         (jobs.stopped_early, "stopped early"),
+        (jobs.turned_away, "turned away"),
         (jobs.dropped, "given up by the world"),
     ] {
         if number > 0 {

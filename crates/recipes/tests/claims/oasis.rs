@@ -34,7 +34,7 @@ fn oasis_plans_around_what_is_reserved_or_refuses() {
     let run = scene.run("oasis", &knobs);
     assert_eq!(run.stays("first"), [(0.0, 300.0, 1, 1)]);
     assert_eq!(run.stays("patient"), [(300.0, 400.0, 1, 1)]);
-    assert_eq!(outcome(&run, "hurried"), Outcome::StoppedEarly);
+    assert_eq!(outcome(&run, "hurried"), Outcome::TurnedAway);
     assert_eq!(run.end("hurried"), 0.0, "it is told at once");
     let mut simulation = scene.simulation("oasis", &knobs);
     simulation.run_until(Time::from_secs(150));
@@ -169,7 +169,7 @@ fn aonline_takes_the_cheaper_kind_in_time() {
     let run = scene.run("aonline", PLAIN);
     assert_eq!(run.stays("busy"), [(0.0, 500.0, 1, 1)]);
     assert_eq!(run.stays("second"), [(0.0, 400.0, 1, 1)]);
-    assert_eq!(outcome(&run, "third"), Outcome::StoppedEarly);
+    assert_eq!(outcome(&run, "third"), Outcome::TurnedAway);
 }
 
 /// Whoever is refused has missed its deadline, though it was over at once.
@@ -177,7 +177,7 @@ fn aonline_takes_the_cheaper_kind_in_time() {
 fn who_is_refused_has_missed_its_deadline() {
     let late = job("late", 0, 1, 3600).due(&[(600, 1)]);
     let run = Scene::new("1x8", [late]).run("aonline", &[]);
-    assert_eq!(outcome(&run, "late"), Outcome::StoppedEarly);
+    assert_eq!(outcome(&run, "late"), Outcome::TurnedAway);
     let deadlines = Summary::of(&run.simulation).deadlines;
     assert_eq!((deadlines.jobs, deadlines.missed), (1, 1));
 }

@@ -42,6 +42,7 @@ fn row(name: &str, tenant: &str, record: &Record, waited: Span) -> [String; 13] 
         Outcome::Unrunnable => "unrunnable",
         Outcome::Stranded => "stranded",
         Outcome::StoppedEarly => "stopped-early",
+        Outcome::TurnedAway => "turned-away",
         Outcome::Dropped => "dropped",
         Outcome::Served => "served",
     };

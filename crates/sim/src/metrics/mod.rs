@@ -46,6 +46,9 @@ pub struct Counts {
     pub dropped: usize,
     /// Trials of studies that were not worth finishing.
     pub stopped_early: usize,
+    /// Jobs that the recipe would not take.
+    #[serde(default)]
+    pub turned_away: usize,
 }
 
 /// How often jobs were disturbed.
@@ -221,6 +224,7 @@ fn counts(records: &[&Record]) -> Counts {
             Outcome::Unrunnable => counts.unrunnable += 1,
             Outcome::Stranded => counts.stranded += 1,
             Outcome::StoppedEarly => counts.stopped_early += 1,
+            Outcome::TurnedAway => counts.turned_away += 1,
             Outcome::Dropped => counts.dropped += 1,
             Outcome::Served => {}
         }
@@ -248,9 +252,9 @@ fn deadlines(records: &[&Record]) -> Deadlines {
     let mut deadlines = Deadlines::default();
     for record in records {
         let Some(deadline) = record.deadline else { continue };
-        // Who was refused has not kept it.
-        let refused = record.outcome == Outcome::StoppedEarly;
-        let late = |by| refused || record.ended.is_none_or(|ended| ended > by);
+        // Who was turned away has not kept it.
+        let over = matches!(record.outcome, Outcome::StoppedEarly | Outcome::TurnedAway);
+        let late = |by| over || record.ended.is_none_or(|ended| ended > by);
         deadlines.jobs += 1;
         deadlines.missed += usize::from(late(deadline));
         deadlines.value_lost += f64::from(record.value_lost);

@@ -101,6 +101,9 @@ struct Output {
     held_out_jobs: usize,
     rounds: Vec<Round>,
     recipes: Vec<Line>,
+    /// Aims of which nobody had anything at all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    decides_nothing: Vec<String>,
 }
 
 impl Tune {
@@ -149,8 +152,15 @@ impl Tune {
             })
         };
         let recipes = tuned.iter().filter_map(line).collect();
-        let held_out_jobs = jobs - tuned_jobs;
-        let output = Output { base: base.label, tuned_jobs, held_out_jobs, rounds, recipes };
+        let silent = self.objective.silent(tuned.iter().map(|(_, _, run)| run));
+        let output = Output {
+            base: base.label,
+            tuned_jobs,
+            held_out_jobs: jobs - tuned_jobs,
+            rounds,
+            recipes,
+            decides_nothing: silent.into_iter().map(ToString::to_string).collect(),
+        };
         match self.json {
             true => show::print_json("heeler/tune/1", &output),
             false => show::print(&text(&output)),
@@ -240,12 +250,20 @@ fn text(output: &Output) -> String {
         output.base
     ));
     if let Some(best) = output.recipes.first() {
-        let (gain, held) = ((1.0 - best.tuned) * 100.0, (1.0 - best.held_out) * 100.0);
+        // To a tenth, and never the zero below zero.
+        let less = |score: f64| ((1.0 - score) * 1000.0).round() / 10.0 + 0.0;
+        let (gain, held) = (less(best.tuned), less(best.held_out));
         text.push_str(&format!(
             "{}: {gain:.1} % less than {} where it was chosen, {held:.1} % on jobs that came \
              later\n",
             best.recipe, output.base
         ));
+        for aim in &output.decides_nothing {
+            let why = if aim == "missed" { " (do any jobs have deadlines?)" } else { "" };
+            text.push_str(&format!(
+                "note: `{aim}` is zero for every candidate{why}: it decides nothing here\n"
+            ));
+        }
         if output.recipes.iter().any(|line| line.knows_the_truth) {
             text.push_str("* knows how long jobs really run, as only a simulator can\n");
         }

@@ -81,6 +81,13 @@ impl FromStr for Objective {
 }
 
 impl Objective {
+    /// What there was none of at all in any run, so that it says nothing of them.
+    pub(super) fn silent<'a>(&self, runs: impl Iterator<Item = &'a Summary> + Clone) -> Vec<&str> {
+        let none = |aim: Aim| runs.clone().all(|run| aim.of(run) == 0.0);
+        let aims = AIMS.iter().filter(|(_, aim)| self.parts.iter().any(|(own, _)| own == aim));
+        aims.filter(|(_, aim)| none(*aim)).map(|(name, _)| *name).collect()
+    }
+
     /// How much a run has of what there should be less of: one, if it has as much as the base.
     /// Whoever leaves jobs undone that the base did has no end of it.
     pub(super) fn score(&self, run: &Summary, base: &Summary) -> f64 {
@@ -99,6 +106,16 @@ impl Objective {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_nobody_has_any_of_says_nothing() {
+        let objective: Objective = "mean,missed".parse().expect("an objective");
+        let mut run = Summary::default();
+        run.completion_s.mean = 60.0;
+        assert_eq!(objective.silent([run.clone(), Summary::default()].iter()), ["missed"]);
+        run.deadlines.missed = 1;
+        assert!(objective.silent([run, Summary::default()].iter()).is_empty());
+    }
 
     #[test]
     fn parts_are_weighed_against_the_base() {
