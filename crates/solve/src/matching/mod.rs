@@ -86,6 +86,8 @@ struct Search<'a> {
     sign: Vec<Sign>,
     /// The member in an even top that is nearest to a top.
     nearest: Vec<usize>,
+    /// How near it is, and after how many changes of prices that was worked out.
+    near: Vec<(f64, usize)>,
     seen: Vec<u64>,
     looks: u64,
     /// The parts of each blossom in a circle, from the one that is not matched inside.
@@ -125,6 +127,7 @@ impl<'a> Search<'a> {
             parent: vec![NONE; width],
             sign: vec![Sign::Out; width],
             nearest: vec![NONE; width],
+            near: vec![(0.0, usize::MAX); width],
             seen: vec![0; width],
             looks: 0,
             ring: vec![Vec::new(); width],
@@ -152,12 +155,24 @@ impl<'a> Search<'a> {
         self.part[blossom * (self.members + 1) + member]
     }
 
-    /// Note a member of an even top as nearest to a top, if it is.
-    fn offer(&mut self, member: usize, to: usize) {
-        let known = self.nearest[to];
-        if known == NONE || self.gap(self.edge(member, to)) < self.gap(self.edge(known, to)) {
+    /// Note a member of an even top, so far away, as nearest to a top, if it is.
+    fn offer(&mut self, member: usize, to: usize, gap: f64) {
+        if self.nearest[to] == NONE || gap < self.nearest_gap(to) {
             self.nearest[to] = member;
+            self.near[to] = (gap, self.changes_left);
         }
+    }
+
+    /// How far the nearest to a top is from it. Between two changes of prices that stays the same,
+    /// and it is asked for all the time.
+    fn nearest_gap(&mut self, to: usize) -> f64 {
+        let (gap, at) = self.near[to];
+        if at == self.changes_left {
+            return gap;
+        }
+        let gap = self.gap(self.edge(self.nearest[to], to));
+        self.near[to] = (gap, self.changes_left);
+        gap
     }
 
     /// Find the member of an even top that is nearest to a top.
@@ -165,8 +180,9 @@ impl<'a> Search<'a> {
         self.nearest[to] = NONE;
         for member in 1..=self.members {
             let outside = self.top[member] != to && self.sign[self.top[member]] == Sign::Even;
-            if outside && self.edge(member, to).there {
-                self.offer(member, to);
+            let edge = self.edge(member, to);
+            if outside && edge.there {
+                self.offer(member, to, self.gap(edge));
             }
         }
     }
@@ -251,15 +267,21 @@ impl<'a> Search<'a> {
             if self.sign[self.top[one]] == Sign::Odd {
                 continue;
             }
-            for other in 1..=self.members {
-                let edge = self.edge(one, other);
-                if !edge.there || self.top[one] == self.top[other] {
+            let weights = self.weights;
+            for (other, weight) in (1..).zip(&weights[one - 1]) {
+                let to = self.top[other];
+                if *weight <= 0.0 || other == one || to == self.top[one] {
                     continue;
                 }
-                if self.gap(edge) > 0.0 {
-                    self.offer(one, self.top[other]);
-                } else if self.follow(edge) {
-                    return true;
+                let gap = self.price[one] + self.price[other] - weight * 2.0;
+                if gap <= 0.0 {
+                    if self.follow(self.edge(one, other)) {
+                        return true;
+                    }
+                } else {
+                    // A blossom may be nearer by another of its members.
+                    let gap = if to == other { gap } else { self.gap(self.edge(one, to)) };
+                    self.offer(one, to, gap);
                 }
             }
         }
@@ -267,7 +289,7 @@ impl<'a> Search<'a> {
     }
 
     /// By how much prices change until an edge is tight or a blossom's price is nothing.
-    fn step(&self) -> f64 {
+    fn step(&mut self) -> f64 {
         let mut step = f64::INFINITY;
         for blossom in self.members + 1..=self.used {
             if self.top[blossom] == blossom && self.sign[blossom] == Sign::Odd {
@@ -276,7 +298,7 @@ impl<'a> Search<'a> {
         }
         for at in 1..=self.used {
             if self.top[at] == at && self.nearest[at] != NONE {
-                let gap = self.gap(self.edge(self.nearest[at], at));
+                let gap = self.nearest_gap(at);
                 match self.sign[at] {
                     Sign::Out => step = step.min(gap),
                     Sign::Even => step = step.min(gap / 2.0),

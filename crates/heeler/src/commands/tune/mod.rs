@@ -152,7 +152,8 @@ impl Tune {
             })
         };
         let recipes = tuned.iter().filter_map(line).collect();
-        let silent = self.objective.silent(tuned.iter().map(|(_, _, run)| run));
+        let runs: Vec<&Summary> = tuned.iter().map(|(_, _, run)| run).collect();
+        let silent = self.objective.silent(&runs);
         let output = Output {
             base: base.label,
             tuned_jobs,

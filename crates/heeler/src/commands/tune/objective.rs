@@ -82,8 +82,8 @@ impl FromStr for Objective {
 
 impl Objective {
     /// What there was none of at all in any run, so that it says nothing of them.
-    pub(super) fn silent<'a>(&self, runs: impl Iterator<Item = &'a Summary> + Clone) -> Vec<&str> {
-        let none = |aim: Aim| runs.clone().all(|run| aim.of(run) == 0.0);
+    pub(super) fn silent(&self, runs: &[&Summary]) -> Vec<&str> {
+        let none = |aim: Aim| runs.iter().all(|run| aim.of(run) == 0.0);
         let aims = AIMS.iter().filter(|(_, aim)| self.parts.iter().any(|(own, _)| own == aim));
         aims.filter(|(_, aim)| none(*aim)).map(|(name, _)| *name).collect()
     }
@@ -112,9 +112,9 @@ mod tests {
         let objective: Objective = "mean,missed".parse().expect("an objective");
         let mut run = Summary::default();
         run.completion_s.mean = 60.0;
-        assert_eq!(objective.silent([run.clone(), Summary::default()].iter()), ["missed"]);
+        assert_eq!(objective.silent(&[&run, &Summary::default()]), ["missed"]);
         run.deadlines.missed = 1;
-        assert!(objective.silent([run, Summary::default()].iter()).is_empty());
+        assert!(objective.silent(&[&run, &Summary::default()]).is_empty());
     }
 
     #[test]
