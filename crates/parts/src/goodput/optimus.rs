@@ -59,7 +59,9 @@ impl Optimus {
             Some(course) => Outlook::Profiled { steps: course.left_after_epoch(done) },
             None => {
                 let nominal = job.spec.nominal_pace * 1e6 * UNKNOWN_S;
-                let work = left(&*self.predict, job, 0.0, view).unwrap_or(nominal);
+                // Who outlives what was predicted is one of whom nobody can tell.
+                let told = left(&*self.predict, job, 0.0, view).filter(|work| *work > 0.0);
+                let work = told.unwrap_or(nominal);
                 Outlook::Expected { work, fitted: fitted(candidate, kind) }
             }
         }

@@ -3,6 +3,7 @@
 use super::scene::{Scene, job};
 use super::sia::training;
 use heeler_model::Sizes;
+use heeler_sim::metrics::Summary;
 
 /// A job of 400 s on one GPU and one of 100 s share four. Each begins with one. The second GPU
 /// saves the first job 200 s and would save the second 50 s; the third saves it 67 s. So three and
@@ -32,6 +33,26 @@ fn optimus_learns_what_is_left_from_losses() {
     let round = ("round", "60 s");
     assert_eq!(had(&[round], "long"), 3, "as soon as its losses tell");
     assert_eq!(had(&[round, ("predict", "declared")], "long"), 1, "it should be done by now");
+}
+
+/// Who outlives its prediction is one of whom nobody can tell: GPUs that nobody else wants are its.
+#[test]
+fn optimus_leaves_nothing_idle_beside_whoever_outlives_its_prediction() {
+    let late = |name: &str| job(name, 0, 1, 4000).declares(100).sizes(1, 4);
+    let scene = Scene::new("1x4", [late("a"), late("b")]);
+    let seen = scene.run("optimus", &[("round", "60 s"), ("predict", "declared")]);
+    let end = seen.end("a").max(seen.end("b"));
+    assert!(end <= 2100.0, "all four GPUs for 2,000 seconds: {end}");
+}
+
+/// At its end everybody knows how long a job is; what was said halfway is what counts.
+#[test]
+fn predictions_by_losses_are_judged_halfway() {
+    let long = job("long", 0, 1, 20_000).declares(300).sizes(1, 4).loss(4.0, 0.4, 20.0, 200);
+    let seen = Scene::new("1x4", [long]).run("optimus", &[("round", "60 s")]);
+    let known = Summary::of(&seen.simulation).predictions;
+    assert_eq!((known.len(), known[0].seen), (1, 1));
+    assert!(!known[0].is_exact(), "{known:?}");
 }
 
 #[test]

@@ -167,6 +167,11 @@ impl Compare {
     pub(crate) fn run(&self) -> Result<()> {
         let plan = self.plan()?;
         let results = plan.run()?;
+        let mut runs = results.summaries.iter().flatten().flatten();
+        if runs.all(|run| run.jobs.submitted == 0) {
+            let mistake = Mistake::new("there are no jobs to compare recipes by");
+            return Err(mistake.hint("give a trace with jobs, or more --jobs").into());
+        }
         if let Some(path) = &self.runs_out {
             replace_file(path, |out| table::write_runs(out, &plan, &results))
                 .with_context(|| format!("{} cannot be written", path.display()))?;
@@ -189,6 +194,12 @@ impl Compare {
         if let Some(twice) = choices.iter().find(|choice| !labels.insert(&choice.label)) {
             let mistake = Mistake::new(format!("recipe `{}` is named twice", twice.label));
             return Err(mistake.hint("name each recipe once, or give it other knobs").into());
+        }
+        let mut loads: Vec<f64> = self.load.clone();
+        loads.sort_by(f64::total_cmp);
+        if let Some(two) = loads.windows(2).find(|two| two[0] == two[1]) {
+            let mistake = Mistake::new(format!("--load: {} is named twice", two[0]));
+            return Err(mistake.hint("name each load once").into());
         }
         let setting = self.setting.prepare()?;
         let loads = match self.load.as_slice() {

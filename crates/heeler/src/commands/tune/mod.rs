@@ -26,8 +26,9 @@ Examples:
   heeler tune --generate philly --jobs 4000 --load 0.9 --draws 40
 
 Scores compare with the first recipe: 0.8 means a fifth less of what there should be less of. The
-last column comes from jobs that no choice was made by; where it is much above the one before it,
-the choice fits only the past.";
+last column comes from jobs that no choice was made by, on a cluster that is empty when the first
+of them comes; where it is much above the one before it, the choice fits only the past, or fewer
+jobs wait for each other in so few.";
 
 #[derive(Args, Clone)]
 #[command(after_help = EXAMPLES)]

@@ -44,12 +44,14 @@ impl Aim {
         }
     }
 
-    /// What counts as little, where the recipe to compare with has none.
+    /// What counts as little: it is added to both sides, so that none and next to none are alike.
     fn little(self) -> f64 {
         match self {
-            Aim::Unfair => 0.01,
-            Aim::Restarts => 0.1,
-            _ => 1.0,
+            Aim::Unfair => 0.001,
+            Aim::Restarts => 0.01,
+            Aim::Lost => 0.1,
+            Aim::Wait | Aim::P99Wait | Aim::Missed => 1.0,
+            Aim::Mean | Aim::P99 | Aim::Makespan => 0.001,
         }
     }
 }
@@ -97,7 +99,7 @@ impl Objective {
         let weights: f64 = self.parts.iter().map(|(_, weight)| weight).sum();
         let part = |(aim, weight): &(Aim, f64)| {
             let (own, base) = (aim.of(run), aim.of(base));
-            weight * (own + aim.little() * 1e-3) / (base.max(aim.little() * 1e-3))
+            weight * (own + aim.little()) / (base + aim.little())
         };
         self.parts.iter().map(part).sum::<f64>() / weights
     }
@@ -127,6 +129,8 @@ mod tests {
         let objective: Objective = "mean=3,p99".parse().expect("an objective");
         let score = objective.score(&run(50.0, 400.0), &run(100.0, 200.0));
         assert!((score - (3.0 * 0.5 + 2.0) / 4.0).abs() < 1e-3, "{score}");
+        let base = run(100.0, 200.0);
+        assert!((objective.score(&base, &base) - 1.0).abs() < 1e-12, "as much as itself");
         assert!("mean=0".parse::<Objective>().is_err());
         assert!("speed".parse::<Objective>().expect_err("no such aim").contains("p99-wait"));
     }
