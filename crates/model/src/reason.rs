@@ -143,6 +143,13 @@ pub enum Reason {
         /// How long it ran so far.
         ran: Span,
     },
+    /// It is kept some of the GPUs it needs, and waits for the rest.
+    Gathers {
+        /// GPUs it is kept.
+        has: u32,
+        /// GPUs it needs.
+        need: u32,
+    },
     /// It takes turns with others on the nodes it has its place on.
     TakesTurns {
         /// How many others.
@@ -300,6 +307,7 @@ impl Reason {
             | Reason::Protected { .. } => Tier::NotAllowed,
             Reason::ShareSpent { .. }
             | Reason::Profiled { .. }
+            | Reason::Gathers { .. }
             | Reason::TakesTurns { .. }
             | Reason::Behind { .. }
             | Reason::NotEnoughFree { .. }
@@ -365,6 +373,7 @@ impl Reason {
             Reason::StoppedAtRung { .. } => "stopped-at-rung",
             Reason::TrialComplete { .. } => "trial-complete",
             Reason::Profiled { .. } => "profiled",
+            Reason::Gathers { .. } => "gathers",
             Reason::TakesTurns { .. } => "takes-turns",
             Reason::Behind { .. } => "behind",
             Reason::NotEnoughFree { .. } => "not-enough-free",

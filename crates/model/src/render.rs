@@ -237,6 +237,10 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
             ),
             Some("its turn comes again as they catch up".into()),
         ),
+        Reason::Gathers { has, need } => (
+            format!("it is kept {has} of the {need} GPUs it needs, and waits for the rest"),
+            Some("with a priority below zero it could use what others leave over".into()),
+        ),
         Reason::TakesTurns { others, turn } => (
             match others {
                 1 => format!("it takes turns of {turn} with one other job on its node"),

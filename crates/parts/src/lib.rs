@@ -3,6 +3,7 @@
 
 pub mod allocate;
 pub mod cells;
+pub mod classes;
 pub mod gate;
 pub mod goodput;
 pub mod grants;

@@ -2,6 +2,7 @@
 //! its knobs, what it claims and how it differs from its paper.
 
 use crate::cells::CellsCard;
+use crate::classes::ClassesCard;
 use crate::error::CardError;
 use crate::grants::GrantsCard;
 use crate::groups::GroupsCard;
@@ -32,9 +33,9 @@ pub(crate) trait Made {
 }
 
 /// The tables of which a card has one.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 12] = [
     "policy", "rounds", "leases", "slices", "cells", "shapes", "grants", "windows", "profiled",
-    "groups", "portions",
+    "groups", "portions", "classes",
 ];
 
 /// A recipe on a page.
@@ -82,6 +83,9 @@ pub struct Card {
     /// What it is made of, if it decides what jobs get beside their GPUs.
     #[serde(default)]
     pub portions: Option<PortionsCard>,
+    /// What it is made of, if it has jobs of two classes on the same GPUs.
+    #[serde(default)]
+    pub classes: Option<ClassesCard>,
     /// When it switches nodes off, around what it is made of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerCard>,
@@ -161,6 +165,7 @@ impl Card {
             self.profiled.as_ref().map(|table| table as &dyn Made),
             self.groups.as_ref().map(|table| table as &dyn Made),
             self.portions.as_ref().map(|table| table as &dyn Made),
+            self.classes.as_ref().map(|table| table as &dyn Made),
         ];
         let mut given = tables.into_iter().flatten();
         given.next().filter(|_| given.next().is_none())

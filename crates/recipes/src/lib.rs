@@ -2,6 +2,7 @@
 
 mod card;
 mod cells;
+mod classes;
 mod error;
 mod expected;
 mod gates;
@@ -25,6 +26,7 @@ mod windows;
 
 pub use card::{Card, Claim, Differs, Knob};
 pub use cells::{CellsCard, CellsFit};
+pub use classes::ClassesCard;
 pub use error::CardError;
 pub use gates::{AshaCard, GateCard};
 pub use grants::{GrantsCard, RuleCard};

@@ -67,6 +67,7 @@ const CARDS: &[BuiltIn] = cards![
     "gandiva",
     "muri-s",
     "muri-l",
+    "antman",
     "synergy",
     "hived",
     "sia",

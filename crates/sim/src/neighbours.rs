@@ -3,7 +3,7 @@
 
 use crate::queue::Happening;
 use crate::simulation::Simulation;
-use crate::world::Sharer;
+use crate::world::{Sharer, Sharing};
 use heeler_model::{Assignment, Event, Generation, JobId, NodeId, Span, Stages};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,10 +114,14 @@ impl Simulation {
             if before.as_ref() == Some(&(kind, others.clone())) {
                 continue;
             }
-            let part = self.interleaved(job, &others).unwrap_or_else(|| {
+            let beside = |others: &[JobId]| {
                 let others = others.iter().map(|id| sharer(*id, &self.neighbours.jobs[id]));
                 self.world.sharing.pace(sharer(job, on), kind, others)
-            });
+            };
+            let part = match self.world.sharing.guarantee {
+                true => self.giving_way(job, &others, beside),
+                false => self.interleaved(job, &others).unwrap_or_else(|| beside(&others)),
+            };
             slowest = slowest.min(part);
             before = Some((kind, others));
         }
@@ -135,13 +139,32 @@ impl Simulation {
         self.world.sharing.interleaved(stages(&job)?, &beside?)
     }
 
+    /// The part of its pace that a job has where those of a priority below zero give way to others.
+    fn giving_way(&self, job: JobId, others: &[JobId], beside: impl Fn(&[JobId]) -> f64) -> f64 {
+        let spec = |id: JobId| &self.engine.state().job(id).spec;
+        if spec(job).priority >= 0 {
+            return 1.0;
+        }
+        let to = |other: &JobId| {
+            if spec(*other).priority < 0 {
+                return 0.5;
+            }
+            let stages = spec(job).stages().zip(spec(*other).stages());
+            let known = stages.and_then(|(own, theirs)| Sharing::giving_way(own, theirs));
+            known.unwrap_or_else(|| beside(&[*other]))
+        };
+        others.iter().map(to).fold(1.0, f64::min)
+    }
+
     /// What starting costs a job and those it shares GPUs with, who start one after another.
     pub(crate) fn group_start_cost(&self, job: JobId) -> Span {
         let cost = |job: JobId| {
             let own = self.start_costs.get(&job).copied();
             own.unwrap_or_else(|| self.world.costs.start.of(self.records[job].gpus))
         };
-        let beside = self.neighbours.jobs.get(&job).map(|on| self.neighbours.all_beside(job, on));
+        let alone = self.world.quirks.restart_without_neighbours;
+        let on = self.neighbours.jobs.get(&job).filter(|_| !alone);
+        let beside = on.map(|on| self.neighbours.all_beside(job, on));
         beside.into_iter().flatten().map(cost).fold(cost(job), |all, one| all + one)
     }
 

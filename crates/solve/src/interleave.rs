@@ -84,6 +84,38 @@ impl Interleaving {
     }
 }
 
+/// How many iterations of another job pass until a job has done one that only uses what the other
+/// leaves idle: input, GPU and network, one after another, as Muri's published program counts them
+/// for AntMan. There is no answer but for three stages each, and where the other leaves no gap.
+pub fn turns_beside(own: &[f64], other: &[f64]) -> Option<f64> {
+    let (&[input, gpu, network], &[other_input, other_gpu, other_network]) = (own, other) else {
+        return None;
+    };
+    let gaps = [other_gpu + other_network, other_input + other_network, other_input + other_gpu];
+    if gaps.iter().any(|gap| gap.is_nan() || *gap <= 0.0) {
+        return None;
+    }
+    // What is left of a gap after the last of a stage is a head start for the next.
+    let mut turns = (input / gaps[0]).floor();
+    let (mut gpu, mut network) = (gpu, network);
+    let into = input % gaps[0];
+    if into > 0.0 {
+        turns += 1.0;
+        gpu -= gpu.min(other_network).min(gaps[0] - into);
+    }
+    turns += (gpu / gaps[1]).floor();
+    let into = gpu % gaps[1];
+    if into > 0.0 {
+        turns += 1.0;
+        if into < other_input {
+            network -= network.min(gaps[2] - into);
+        }
+    }
+    turns += (network / gaps[2]).floor();
+    turns += f64::from(u8::from(network % gaps[2] > other_input));
+    Some(turns)
+}
+
 /// The seconds of all stages of some jobs.
 pub fn used_s(jobs: &[&[f64]]) -> f64 {
     jobs.iter().map(|job| job.iter().sum::<f64>()).sum()
@@ -161,6 +193,21 @@ mod tests {
         assert_eq!(plain().round_s(&alike), Some(6.0), "no better than one after the other");
         let three: [&[f64]; 3] = [&loads, &loads, &computes];
         assert_eq!(plain().round_s(&three), None, "two resources serve two");
+    }
+
+    #[test]
+    fn who_gives_way_uses_what_is_idle() {
+        let other = [0.5, 0.25, 0.25];
+        // All of its input fits beside one iteration, and the rest into what is left of the gap.
+        assert_eq!(turns_beside(&[0.25, 0.25, 0.25], &other), Some(1.0));
+        // Its input takes two gaps of half a second; what is left of the second is enough.
+        assert_eq!(turns_beside(&[0.75, 0.25, 0.25], &other), Some(2.0));
+        // Its GPU stage takes two gaps of three quarters once its input has filled one.
+        assert_eq!(turns_beside(&[0.5, 1.0, 0.0], &other), Some(3.0));
+        // Its network stage needs one more where the other is busy with input all the while.
+        assert_eq!(turns_beside(&[0.5, 0.75, 0.625], &other), Some(3.0));
+        assert_eq!(turns_beside(&[1.0; 2], &other), None, "three stages each");
+        assert_eq!(turns_beside(&[1.0; 3], &[0.0, 0.0, 1.0]), None, "it leaves no gap");
     }
 
     #[test]

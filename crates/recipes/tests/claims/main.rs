@@ -4,6 +4,7 @@
 mod ali_mlaas;
 mod allox;
 mod andreas;
+mod antman;
 mod asha;
 mod astraea;
 mod backfill;

@@ -65,6 +65,7 @@ const BUILT_IN: &[(&str, &str)] = worlds![
     "everyday",
     "tiresias",
     "muri",
+    "antman",
     "gavel",
     "gavel-perf",
     "shockwave",

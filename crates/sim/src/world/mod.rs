@@ -33,6 +33,8 @@ pub struct Quirks {
     /// Whenever anything happens, every running job loses its cost of starting once more, and that
     /// of those it shares GPUs with, moved or not, as far as the time since the last event goes.
     pub restart_all_at_every_event: bool,
+    /// Of those it shares GPUs with a job then pays nothing.
+    pub restart_without_neighbours: bool,
     /// What is due within this part of the time that has passed happens at once.
     pub together_part: f64,
     /// Time passes in rounds of so many seconds: jobs join, and are found done, when one is over.

@@ -5,7 +5,7 @@
 use super::lucid_pairs;
 use crate::workload::{Names, Row, Table, TraceError};
 use heeler_model::{Cluster, KindId, Milli, ModelId, Pairs, Stages};
-use heeler_solve::interleave::Interleaving;
+use heeler_solve::interleave::{Interleaving, turns_beside};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,11 @@ pub struct Sharing {
     /// How jobs interleave whose stages are known, if they do: then nothing else slows them down.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interleave: Option<Interleaving>,
+    /// Whether jobs of a priority below zero give way on GPUs they share: the others run as if they
+    /// were alone, and they themselves do what fits between the stages of those, where stages are
+    /// known. Two of them are half as fast.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub guarantee: bool,
     /// A table of measured pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<PathBuf>,
@@ -54,6 +59,7 @@ impl Default for Sharing {
             unmeasured: 1.0,
             proportional: true,
             interleave: None,
+            guarantee: false,
             pairs: None,
             table: None,
         }
@@ -104,6 +110,16 @@ impl Sharing {
             .collect();
         let round_s = self.interleave.as_ref()?.round_s(&stages)?;
         Some(job.iteration_s / round_s)
+    }
+}
+
+impl Sharing {
+    /// The part of its pace alone that a job has which gives way to another with a guarantee, by the
+    /// stages of both.
+    pub fn giving_way(job: &Stages, to: &Stages) -> Option<f64> {
+        let turns = turns_beside(&job.stage_s, &to.stage_s)?;
+        let iteration_s = job.iteration_s.max(turns * to.iteration_s);
+        (iteration_s > 0.0 && iteration_s.is_finite()).then(|| job.iteration_s / iteration_s)
     }
 }
 

@@ -37,6 +37,10 @@ pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceE
         if row.get("duration").is_some() {
             job.spec.declared = Some(row.span("duration", 1e-3)?);
         }
+        // In its program 0 is guaranteed its GPUs, and 1 takes what is left over.
+        if row.get("priority").is_some_and(|text| text.trim() != "0") {
+            job.spec.priority = -1;
+        }
         reading.push(job);
         Ok(())
     })
@@ -82,6 +86,7 @@ mod tests {
         assert_eq!(jobs[1].submit, Time::from_micros(1_500_000));
         assert_eq!(jobs[1].duration(), Span::from_micros(40_600_000));
         assert_eq!(jobs[1].start_cost, None, "there is no table");
+        assert_eq!(jobs.iter().map(|job| job.spec.priority).collect::<Vec<_>>(), [0, 0]);
     }
 
     #[test]
@@ -115,6 +120,14 @@ mod tests {
         assert_eq!(stages.iteration_s, 0.0406);
         assert_eq!(jobs[0].spec.declared, Some(Span::from_secs(41)));
         assert_eq!(jobs[0].duration(), Span::from_micros(40_600_000));
+    }
+
+    #[test]
+    fn who_is_not_guaranteed_gpus_has_a_priority_below_zero() {
+        let text = "job_id,num_gpu,submit_time,iterations,model_name,iteration_time,priority\n\
+                    0,2,0,1000,net,40,0\n1,1,1,10,other,40,1\n";
+        let priorities: Vec<i32> = jobs(text).iter().map(|job| job.spec.priority).collect();
+        assert_eq!(priorities, [0, -1]);
     }
 
     #[test]
