@@ -4,7 +4,7 @@
 use crate::fleet::Grip;
 use crate::state::{Job, State};
 use heeler_model::{JobId, NodeId, Plan, Reach, Reason, Scope, TenantId};
-use std::collections::{BTreeMap, BTreeSet};
+use smallvec::SmallVec;
 use std::fmt;
 
 /// What is wrong with a plan.
@@ -50,15 +50,14 @@ pub fn check(state: &State, plan: &Plan, packs: bool) -> Result<(), Fault> {
     if plan.run.is_empty() && stops().next().is_none() && plan.scope == Scope::Changes {
         return Ok(());
     }
-    let mut named = BTreeSet::new();
     let runs = plan.run.iter().map(|run| run.job);
-    for job in runs.clone().chain(stops().map(|stop| stop.job)) {
-        if state.jobs().get(job).is_none() {
-            return Err(Fault::NoSuchJob(job));
-        }
-        if !named.insert(job) {
-            return Err(Fault::NamedTwice(job));
-        }
+    let mut named: Vec<JobId> = runs.clone().chain(stops().map(|stop| stop.job)).collect();
+    if let Some(job) = named.iter().find(|job| state.jobs().get(**job).is_none()) {
+        return Err(Fault::NoSuchJob(*job));
+    }
+    named.sort_unstable();
+    if let Some(twice) = named.windows(2).find(|two| two[0] == two[1]) {
+        return Err(Fault::NamedTwice(twice[0]));
     }
     let mut starting: Vec<JobId> = runs.collect();
     starting.sort_unstable();
@@ -89,23 +88,27 @@ fn as_asked(
     let nodes = &fleet.cluster().nodes;
     // Nodes that are closed to new jobs let those that are there go on.
     let stays = job.assignment.as_ref() == Some(to);
-    let mut racks = BTreeSet::new();
-    let mut seen = BTreeSet::new();
-    for slice in to.placement.slices() {
+    let slices = to.placement.slices();
+    let mut seen: SmallVec<[NodeId; 4]> = slices.iter().map(|slice| slice.node).collect();
+    seen.sort_unstable();
+    if seen.windows(2).any(|two| two[0] == two[1]) {
+        return Err(Fault::NoSuchGpu(job.id));
+    }
+    for slice in slices {
         let node = nodes.get(slice.node.index()).ok_or(Fault::NoSuchGpu(job.id))?;
         let open = stays || fleet.is_up(slice.node);
         let there = open && slice.slots.without(node.slots()).is_empty();
-        if !there || !seen.insert(slice.node) {
+        if !there {
             return Err(Fault::NoSuchGpu(job.id));
         }
         if !demand.kinds.contains(node.kind) || (slice.slots.is_empty() && demand.asked() > 0) {
             return Err(Fault::NotAsAsked(job.id));
         }
-        racks.insert(node.rack);
     }
+    let mut racks = slices.iter().map(|slice| nodes[slice.node.index()].rack);
     let within_reach = match demand.reach {
         Reach::Cluster => true,
-        Reach::Rack => racks.len() <= 1,
+        Reach::Rack => racks.next().is_none_or(|first| racks.all(|rack| rack == first)),
         Reach::Node => to.placement.nodes() <= 1,
     };
     for slice in to.placement.slices() {
@@ -124,12 +127,12 @@ fn as_asked(
     Ok(())
 }
 
-/// What a plan takes and gives, by GPU, node and tenant.
+/// What a plan takes and gives of GPUs, nodes and tenants, one thing after another.
 #[derive(Default)]
 struct Balance {
-    gpus: BTreeMap<(NodeId, u32), Sums>,
-    nodes: BTreeMap<NodeId, Sums>,
-    tenants: BTreeMap<TenantId, i64>,
+    gpus: Vec<((NodeId, u32), Sums)>,
+    nodes: Vec<(NodeId, Sums)>,
+    tenants: Vec<(TenantId, Sums)>,
 }
 
 /// Thousandths or CPUs, and memory.
@@ -139,11 +142,27 @@ struct Sums {
     memory: i64,
 }
 
+/// What was taken and given of each, by what it is of.
+fn sums<K: Ord + Copy>(mut changes: Vec<(K, Sums)>) -> Vec<(K, Sums)> {
+    changes.sort_unstable_by_key(|(of, _)| *of);
+    changes.dedup_by(|(of, more), (before, sums)| {
+        let same = of == before;
+        if same {
+            sums.amount += more.amount;
+            sums.memory += more.memory;
+        }
+        same
+    });
+    changes
+}
+
 impl Balance {
-    fn of(state: &State, plan: &Plan, named: &BTreeSet<JobId>) -> Balance {
+    /// `named` are all jobs that the plan names, in order.
+    fn of(state: &State, plan: &Plan, named: &[JobId]) -> Balance {
         let mut balance = Balance::default();
         if plan.scope == Scope::Whole {
-            for job in state.jobs().iter().filter(|job| !named.contains(&job.id)) {
+            let unnamed = |job: &&Job| named.binary_search(&job.id).is_err();
+            for job in state.jobs().iter().filter(unnamed) {
                 balance.add_current(state, job, -1);
             }
         }
@@ -165,46 +184,45 @@ impl Balance {
     fn add(&mut self, state: &State, job: &Job, to: &heeler_model::Assignment, sign: i64) {
         let demand = &job.spec.demand;
         let beside = to.portion.unwrap_or(demand.portion());
+        let sums = |times: i64, amount: u32, memory: u32| Sums {
+            amount: times * i64::from(amount),
+            memory: times * i64::from(memory),
+        };
         for slice in to.placement.slices() {
-            for slot in slice.slots.iter() {
-                let gpu = self.gpus.entry((slice.node, slot)).or_default();
-                gpu.amount += sign * i64::from(to.share.0);
-                gpu.memory += sign * i64::from(demand.gpu_memory_mb);
-            }
+            let each = sums(sign, to.share.0, demand.gpu_memory_mb);
+            self.gpus.extend(slice.slots.iter().map(|slot| ((slice.node, slot), each)));
             let times = sign * i64::from(slice.slots.count().max(1));
-            let node = self.nodes.entry(slice.node).or_default();
-            node.amount += times * i64::from(beside.cpu_milli);
-            node.memory += times * i64::from(beside.memory_mb);
+            self.nodes.push((slice.node, sums(times, beside.cpu_milli, beside.memory_mb)));
         }
-        for tenant in state.tenants().lineage(job.spec.tenant) {
-            *self.tenants.entry(tenant).or_default() += sign * to.milli() as i64;
-        }
+        let used = Sums { amount: sign * to.milli() as i64, memory: 0 };
+        let lineage = state.tenants().lineage(job.spec.tenant);
+        self.tenants.extend(lineage.map(|tenant| (tenant, used)));
     }
 
-    fn check(&self, state: &State) -> Result<(), Fault> {
+    fn check(self, state: &State) -> Result<(), Fault> {
         let fleet = state.fleet();
-        for ((node, slot), more) in &self.gpus {
-            let left = i64::from(fleet.left_of(*node, *slot));
+        for ((node, slot), more) in sums(self.gpus) {
+            let left = i64::from(fleet.left_of(node, slot));
             if more.amount > left {
-                return Err(Fault::GpuOverfull(*node, *slot));
+                return Err(Fault::GpuOverfull(node, slot));
             }
-            if more.memory > 0 && more.memory > fleet.gpu_memory_left(*node, *slot) {
-                return Err(Fault::NodeOverfull(*node));
+            if more.memory > 0 && more.memory > fleet.gpu_memory_left(node, slot) {
+                return Err(Fault::NodeOverfull(node));
             }
         }
-        for (node, more) in &self.nodes {
+        for (node, more) in sums(self.nodes) {
             let one = |cpu_milli, memory_mb| Grip { cpu_milli, memory_mb, ..Grip::NOTHING };
             let cpu = more.amount.max(0) as u32;
             let memory = more.memory.max(0) as u32;
-            if !fleet.offers(*node, one(cpu, memory)) {
-                return Err(Fault::NodeOverfull(*node));
+            if !fleet.offers(node, one(cpu, memory)) {
+                return Err(Fault::NodeOverfull(node));
             }
         }
-        for (tenant, more) in &self.tenants {
-            let Some(limit) = state.tenants().spec(*tenant).limit else { continue };
-            let used = state.tenants().usage(*tenant).milli as i64 + more;
-            if *more > 0 && used > i64::from(limit) * 1000 {
-                return Err(Fault::OverLimit(*tenant));
+        for (tenant, more) in sums(self.tenants) {
+            let Some(limit) = state.tenants().spec(tenant).limit else { continue };
+            let used = state.tenants().usage(tenant).milli as i64 + more.amount;
+            if more.amount > 0 && used > i64::from(limit) * 1000 {
+                return Err(Fault::OverLimit(tenant));
             }
         }
         Ok(())

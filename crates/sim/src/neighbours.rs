@@ -4,18 +4,28 @@
 use crate::queue::Happening;
 use crate::simulation::Simulation;
 use crate::world::{Sharer, Sharing};
-use heeler_model::{Assignment, Event, Generation, JobId, NodeId, Span, Stages};
+use heeler_model::{Assignment, Cluster, Event, Generation, JobId, NodeId, Span, Stages};
 use smallvec::SmallVec;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Jobs on parts of GPUs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Neighbours {
     jobs: BTreeMap<JobId, Assignment>,
-    gpus: BTreeMap<(NodeId, u32), SmallVec<[JobId; 2]>>,
+    /// Who is on each GPU, by node and slot; nothing before the first job.
+    gpus: Vec<SmallVec<[(JobId, Sharer); 4]>>,
+    /// GPUs of the cluster's largest node.
+    most: usize,
+    nodes: usize,
     /// GPUs that several jobs are on.
     shared: u64,
 }
+
+/// Some of them.
+pub(crate) type Few = SmallVec<[JobId; 4]>;
+
+/// Those on a GPU beside a job.
+type Beside = SmallVec<[(JobId, Sharer); 4]>;
 
 /// The GPUs of an assignment.
 fn gpus(on: &Assignment) -> impl Iterator<Item = (NodeId, u32)> {
@@ -24,16 +34,29 @@ fn gpus(on: &Assignment) -> impl Iterator<Item = (NodeId, u32)> {
 }
 
 impl Neighbours {
+    /// Nobody is anywhere yet.
+    pub(crate) fn new(cluster: &Cluster) -> Neighbours {
+        let most = cluster.nodes.iter().map(|node| node.gpus).max().unwrap_or(0) as usize;
+        Neighbours { most, nodes: cluster.nodes.len(), ..Neighbours::default() }
+    }
+
     /// GPUs that several jobs are on.
     pub(crate) fn shared(&self) -> u64 {
         self.shared
     }
 
-    fn enter(&mut self, job: JobId, on: Assignment) {
+    fn place(&self, (node, slot): (NodeId, u32)) -> usize {
+        node.index() * self.most + slot as usize
+    }
+
+    fn enter(&mut self, job: JobId, sharer: Sharer, on: Assignment) {
+        if self.gpus.is_empty() {
+            self.gpus.resize_with(self.nodes * self.most, SmallVec::new);
+        }
         for gpu in gpus(&on) {
-            let here = self.gpus.entry(gpu).or_default();
-            here.push(job);
-            self.shared += u64::from(here.len() == 2);
+            let place = self.place(gpu);
+            self.gpus[place].push((job, sharer));
+            self.shared += u64::from(self.gpus[place].len() == 2);
         }
         self.jobs.insert(job, on);
     }
@@ -41,23 +64,25 @@ impl Neighbours {
     fn leave(&mut self, job: JobId) -> Option<Assignment> {
         let on = self.jobs.remove(&job)?;
         for gpu in gpus(&on) {
-            let here = self.gpus.get_mut(&gpu).expect("a job is on its GPUs");
-            here.retain(|other| *other != job);
-            self.shared -= u64::from(here.len() == 1);
-            if here.is_empty() {
-                self.gpus.remove(&gpu);
-            }
+            let place = self.place(gpu);
+            self.gpus[place].retain(|(other, _)| *other != job);
+            self.shared -= u64::from(self.gpus[place].len() == 1);
         }
         Some(on)
     }
 
-    fn beside(&self, job: JobId, gpu: (NodeId, u32)) -> impl Iterator<Item = JobId> {
-        let here = self.gpus.get(&gpu).into_iter().flatten().copied();
-        here.filter(move |other| *other != job)
+    fn beside(&self, job: JobId, gpu: (NodeId, u32)) -> impl Iterator<Item = &(JobId, Sharer)> {
+        let here = self.gpus.get(self.place(gpu)).into_iter().flatten();
+        here.filter(move |(other, _)| *other != job)
     }
 
-    fn all_beside(&self, job: JobId, on: &Assignment) -> BTreeSet<JobId> {
-        gpus(on).flat_map(|gpu| self.beside(job, gpu)).collect()
+    /// All who share GPUs with a job, in order.
+    fn all_beside(&self, job: JobId, on: &Assignment) -> Few {
+        let each = gpus(on).flat_map(|gpu| self.beside(job, gpu));
+        let mut all: Few = each.map(|(other, _)| *other).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 }
 
@@ -67,7 +92,8 @@ impl Simulation {
         if on.share.is_whole() || on.gpus() == 0 {
             return;
         }
-        self.neighbours.enter(job, on.clone());
+        let sharer = self.sharer(job, on);
+        self.neighbours.enter(job, sharer, on.clone());
         self.watch.shares(self.neighbours.shared());
         for other in self.neighbours.all_beside(job, on) {
             let event = self.change_pace(other);
@@ -101,22 +127,17 @@ impl Simulation {
         if on.share.is_whole() || on.gpus() == 0 {
             return 1.0;
         }
-        let sharer = |job: JobId, on: &Assignment| {
-            let spec = &self.engine.state().job(job).spec;
-            let (share, asked, gpus) = (on.share, spec.demand.share, on.gpus());
-            Sharer { model: spec.model, share, asked, gpus }
-        };
+        let own = self.sharer(job, on);
         let (mut slowest, mut before) = (f64::INFINITY, None);
         for gpu in gpus(on) {
             let kind = self.cluster.nodes[gpu.0.index()].kind;
-            let others: SmallVec<[JobId; 4]> = self.neighbours.beside(job, gpu).collect();
+            let others: Beside = self.neighbours.beside(job, gpu).copied().collect();
             // Most jobs have the same neighbours on all their GPUs.
-            if before.as_ref() == Some(&(kind, others.clone())) {
+            if before.as_ref().is_some_and(|(there, them)| *there == kind && *them == others) {
                 continue;
             }
-            let beside = |others: &[JobId]| {
-                let others = others.iter().map(|id| sharer(*id, &self.neighbours.jobs[id]));
-                self.world.sharing.pace(sharer(job, on), kind, others)
+            let beside = |others: &[(JobId, Sharer)]| {
+                self.world.sharing.pace(own, kind, others.iter().map(|(_, other)| *other))
             };
             let part = match self.world.sharing.guarantee {
                 true => self.giving_way(job, &others, beside),
@@ -128,28 +149,40 @@ impl Simulation {
         slowest
     }
 
+    fn sharer(&self, job: JobId, on: &Assignment) -> Sharer {
+        let spec = &self.engine.state().job(job).spec;
+        let (share, asked, gpus) = (on.share, spec.demand.share, on.gpus());
+        Sharer { model: spec.model, share, asked, gpus }
+    }
+
     /// The part of its pace that a job has whose stages interleave with those of all others.
-    fn interleaved(&self, job: JobId, others: &[JobId]) -> Option<f64> {
+    fn interleaved(&self, job: JobId, others: &[(JobId, Sharer)]) -> Option<f64> {
         let state = self.engine.state();
         if others.is_empty() || self.world.sharing.interleave.is_none() {
             return None;
         }
-        let stages = |id: &JobId| state.job(*id).spec.stages();
-        let beside: Option<SmallVec<[&Stages; 4]>> = others.iter().map(stages).collect();
-        self.world.sharing.interleaved(stages(&job)?, &beside?)
+        let stages = |id: JobId| state.job(id).spec.stages();
+        let beside: Option<SmallVec<[&Stages; 4]>> =
+            others.iter().map(|(other, _)| stages(*other)).collect();
+        self.world.sharing.interleaved(stages(job)?, &beside?)
     }
 
     /// The part of its pace that a job has where those of a priority below zero give way to others.
-    fn giving_way(&self, job: JobId, others: &[JobId], beside: impl Fn(&[JobId]) -> f64) -> f64 {
+    fn giving_way(
+        &self,
+        job: JobId,
+        others: &[(JobId, Sharer)],
+        beside: impl Fn(&[(JobId, Sharer)]) -> f64,
+    ) -> f64 {
         let spec = |id: JobId| &self.engine.state().job(id).spec;
         if spec(job).priority >= 0 {
             return 1.0;
         }
-        let to = |other: &JobId| {
-            if spec(*other).priority < 0 {
+        let to = |other: &(JobId, Sharer)| {
+            if spec(other.0).priority < 0 {
                 return 0.5;
             }
-            let stages = spec(job).stages().zip(spec(*other).stages());
+            let stages = spec(job).stages().zip(spec(other.0).stages());
             let known = stages.and_then(|(own, theirs)| Sharing::giving_way(own, theirs));
             known.unwrap_or_else(|| beside(&[*other]))
         };
@@ -169,9 +202,9 @@ impl Simulation {
     }
 
     /// Whom a job shares GPUs with.
-    pub(crate) fn beside(&self, job: JobId, on: &Assignment) -> BTreeSet<JobId> {
+    pub(crate) fn beside(&self, job: JobId, on: &Assignment) -> Few {
         match on.share.is_whole() {
-            true => BTreeSet::new(),
+            true => Few::new(),
             false => self.neighbours.all_beside(job, on),
         }
     }

@@ -98,6 +98,7 @@ impl Simulation {
         Simulation {
             watch: Watch::new(&cluster).beginning_at(first),
             ledger: Ledger::new(&cluster),
+            neighbours: Neighbours::new(&cluster),
             rounds: Rounds::new(world.quirks.shuffled_kinds_seed),
             engine,
             world,
@@ -114,7 +115,6 @@ impl Simulation {
             seed,
             idle_moments: 0,
             start_costs: BTreeMap::new(),
-            neighbours: Neighbours::default(),
             last_on: BTreeMap::new(),
             running: Vec::new(),
             services: Vec::new(),

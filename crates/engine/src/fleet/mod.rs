@@ -6,6 +6,7 @@ mod draft;
 mod grip;
 mod nodeset;
 mod search;
+mod shares;
 
 pub use beside::Beside;
 pub use draft::{Draft, Savepoint};
@@ -14,9 +15,10 @@ pub use nodeset::NodeSet;
 pub use search::Pick;
 
 use heeler_model::{
-    Cluster, Demand, GPUS_PER_NODE_MAX, KindId, KindSet, Milli, Node, NodeId, Placement, RackId,
-    Reach, Reason, Slice, Slots,
+    Cluster, Demand, GPUS_PER_NODE_MAX, KindId, KindSet, Node, NodeId, Placement, RackId, Reach,
+    Reason, Slice, Slots,
 };
+use shares::Shares;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -28,14 +30,6 @@ struct NodeFree {
     slots: Slots,
     cpu_milli: u64,
     memory_mb: u64,
-}
-
-/// A GPU that is used in part.
-#[derive(Clone, Copy, Debug)]
-struct SharedGpu {
-    free: u32,
-    memory_mb: u32,
-    claims: u32,
 }
 
 /// What a node is like when it is empty.
@@ -59,8 +53,6 @@ struct KindFree {
     up: u32,
     /// What its nodes are like, up or down: each sort once.
     sorts: BTreeSet<NodeSort>,
-    /// Partly used GPUs of which something is left, fullest first.
-    partial: BTreeSet<(u32, NodeId, u32)>,
 }
 
 /// Free capacity, kept up to date claim by claim.
@@ -69,7 +61,7 @@ pub struct Fleet {
     cluster: Arc<Cluster>,
     nodes: Vec<NodeFree>,
     kinds: Vec<KindFree>,
-    shared: BTreeMap<(NodeId, u32), SharedGpu>,
+    shares: Shares,
 }
 
 /// Stands for "not known, so not checked".
@@ -88,7 +80,6 @@ impl Fleet {
             free: 0,
             up: 0,
             sorts: BTreeSet::new(),
-            partial: BTreeSet::new(),
         };
         let nodes = cluster.nodes.iter().map(|node| {
             let NodeSort { cpu_milli, memory_mb, .. } = NodeSort::of(node);
@@ -97,7 +88,7 @@ impl Fleet {
         let mut fleet = Fleet {
             nodes: nodes.collect(),
             kinds: vec![kind; cluster.kinds.len()],
-            shared: BTreeMap::new(),
+            shares: Shares::new(&cluster),
             cluster,
         };
         for index in 0..size {
@@ -137,17 +128,10 @@ impl Fleet {
         }
         self.index(node, false);
         self.nodes[node.index()].up = up;
-        let gpus = self.cluster.nodes[node.index()].gpus;
-        let kind = &mut self.kinds[self.cluster.nodes[node.index()].kind.index()];
-        kind.up = if up { kind.up + gpus } else { kind.up - gpus };
-        let partial: Vec<_> = self.shared.range((node, 0)..=(node, u32::MAX)).collect();
-        for (&(_, slot), gpu) in partial {
-            if up && gpu.free > 0 {
-                kind.partial.insert((gpu.free, node, slot));
-            } else {
-                kind.partial.remove(&(gpu.free, node, slot));
-            }
-        }
+        let spec = &self.cluster.nodes[node.index()];
+        let kind = &mut self.kinds[spec.kind.index()];
+        kind.up = if up { kind.up + spec.gpus } else { kind.up - spec.gpus };
+        self.shares.set_up(node, spec.kind, up);
         self.index(node, true);
     }
 
@@ -178,85 +162,53 @@ impl Fleet {
 
     /// Take a slice of a node. The caller has made sure that it is free.
     fn claim(&mut self, slice: Slice, grip: Grip) {
-        self.index(slice.node, false);
         let node = &mut self.nodes[slice.node.index()];
         let times = u64::from(slice.slots.count().max(1));
         node.cpu_milli -= u64::from(grip.cpu_milli) * times;
         node.memory_mb -= u64::from(grip.memory_mb) * times;
         if grip.share.is_whole() {
             debug_assert_eq!(node.slots.and(slice.slots), slice.slots, "a GPU is claimed twice");
-            node.slots = node.slots.without(slice.slots);
-        } else {
-            for slot in slice.slots.iter() {
-                self.claim_share(slice.node, slot, grip);
+            self.set_unused(slice.node, self.unused(slice.node).without(slice.slots));
+            return;
+        }
+        let (up, kind) = (node.up, self.kind_of(slice.node));
+        let (memory_mb, up) = (self.memory_of(kind), up.then_some(kind));
+        let mut taken = Slots::default();
+        for slot in slice.slots.iter() {
+            if self.shares.claim((slice.node, slot), grip, memory_mb, up) {
+                taken = taken.or(Slots::one(slot));
             }
         }
-        self.index(slice.node, true);
+        self.set_unused(slice.node, self.unused(slice.node).without(taken));
     }
 
     /// Give a slice back.
     fn release(&mut self, slice: Slice, grip: Grip) {
-        self.index(slice.node, false);
         let node = &mut self.nodes[slice.node.index()];
         let times = u64::from(slice.slots.count().max(1));
         node.cpu_milli += u64::from(grip.cpu_milli) * times;
         node.memory_mb += u64::from(grip.memory_mb) * times;
         if grip.share.is_whole() {
             debug_assert!(node.slots.and(slice.slots).is_empty(), "a free GPU is released");
-            node.slots = node.slots.or(slice.slots);
-        } else {
-            for slot in slice.slots.iter() {
-                self.release_share(slice.node, slot, grip);
+            self.set_unused(slice.node, self.unused(slice.node).or(slice.slots));
+            return;
+        }
+        let up = node.up.then_some(self.cluster.nodes[slice.node.index()].kind);
+        let mut left = Slots::default();
+        for slot in slice.slots.iter() {
+            if self.shares.release((slice.node, slot), grip, up) {
+                left = left.or(Slots::one(slot));
             }
         }
-        self.index(slice.node, true);
+        self.set_unused(slice.node, self.unused(slice.node).or(left));
     }
 
-    fn claim_share(&mut self, node: NodeId, slot: u32, grip: Grip) {
-        let kind = self.cluster.nodes[node.index()].kind;
-        let memory_mb = self.memory_of(kind);
-        let free = &mut self.nodes[node.index()];
-        free.slots = free.slots.without(Slots::one(slot));
-        let fresh = SharedGpu { free: Milli::WHOLE.0, memory_mb, claims: 0 };
-        let gpu = self.shared.entry((node, slot)).or_insert(fresh);
-        let before = gpu.free;
-        gpu.free -= grip.share.0;
-        gpu.memory_mb -= grip.gpu_memory_mb;
-        gpu.claims += 1;
-        let (is_fresh, after) = (gpu.claims == 1, gpu.free);
-        if free.up {
-            let partial = &mut self.kinds[kind.index()].partial;
-            if !is_fresh && before > 0 {
-                partial.remove(&(before, node, slot));
-            }
-            if after > 0 {
-                partial.insert((after, node, slot));
-            }
-        }
-    }
-
-    fn release_share(&mut self, node: NodeId, slot: u32, grip: Grip) {
-        let kind = self.cluster.nodes[node.index()].kind;
-        let free = &mut self.nodes[node.index()];
-        let gpu = self.shared.get_mut(&(node, slot)).expect("a claimed share is known");
-        let before = gpu.free;
-        gpu.free += grip.share.0;
-        gpu.memory_mb += grip.gpu_memory_mb;
-        gpu.claims -= 1;
-        let after = gpu.free;
-        let emptied = gpu.claims == 0;
-        if emptied {
-            self.shared.remove(&(node, slot));
-            free.slots = free.slots.or(Slots::one(slot));
-        }
-        if free.up {
-            let partial = &mut self.kinds[kind.index()].partial;
-            if before > 0 {
-                partial.remove(&(before, node, slot));
-            }
-            if !emptied && after > 0 {
-                partial.insert((after, node, slot));
-            }
+    /// Other GPUs of a node are unused from now on.
+    fn set_unused(&mut self, node: NodeId, slots: Slots) {
+        if self.unused(node) != slots {
+            self.index(node, false);
+            self.nodes[node.index()].slots = slots;
+            self.index(node, true);
         }
     }
 

@@ -139,22 +139,22 @@ impl Fleet {
 
     /// A partly used GPU of a kind with room for a share: the fullest, or the first by node.
     pub fn shared_with(&self, kind: KindId, grip: Grip, pick: Pick) -> Option<(NodeId, u32)> {
-        let partial = &self.kinds[kind.index()].partial;
-        let mut room = partial.range((grip.share.0, NodeId(0), 0)..).filter(|(_, node, slot)| {
-            let gpu = &self.shared[&(*node, *slot)];
-            gpu.memory_mb >= grip.gpu_memory_mb && self.beside(*node, grip) >= 1
-        });
-        let found = match pick {
-            Pick::First => room.min_by_key(|(_, node, slot)| (*node, *slot)),
-            Pick::Tightest => room.next(),
-            Pick::Loosest => room.next_back(),
+        let fits = |(node, slot): &(NodeId, u32)| {
+            let gpu = self.shares.get(*node, *slot);
+            gpu.is_some_and(|gpu| gpu.memory_mb >= grip.gpu_memory_mb)
+                && self.beside(*node, grip) >= 1
         };
-        found.map(|(_, node, slot)| (*node, *slot))
+        let mut sets = self.shares.with_left(kind, grip.share);
+        match pick {
+            Pick::First => sets.filter_map(|mut set| set.find(fits)).min(),
+            Pick::Tightest => sets.find_map(|mut set| set.find(fits)),
+            Pick::Loosest => sets.rev().find_map(|set| set.filter(fits).last()),
+        }
     }
 
     /// What is left of one GPU, in thousandths.
     pub fn left_of(&self, node: NodeId, slot: u32) -> u32 {
-        match self.shared.get(&(node, slot)) {
+        match self.shares.get(node, slot) {
             Some(gpu) => gpu.free,
             None if self.unused(node).contains(slot) => 1000,
             None => 0,
@@ -163,7 +163,7 @@ impl Fleet {
 
     /// What is left of one GPU's memory, MB.
     pub fn gpu_memory_left(&self, node: NodeId, slot: u32) -> i64 {
-        match self.shared.get(&(node, slot)) {
+        match self.shares.get(node, slot) {
             Some(gpu) => i64::from(gpu.memory_mb),
             None => i64::from(self.memory_of(self.kind_of(node))),
         }

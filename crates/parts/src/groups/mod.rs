@@ -7,6 +7,7 @@ mod known;
 mod policy;
 mod queues;
 mod settle;
+mod sitting;
 mod standing;
 mod twos;
 

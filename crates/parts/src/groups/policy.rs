@@ -204,7 +204,7 @@ impl Policy for Groups {
         let line = Line::of(&self.order(view), &mut kinds, view);
         let mut found = candidates(&line.jobs, &kinds, self.forming.most, view);
         let groups = form(&found.batches, &self.forming, &line, &mut kinds, view);
-        let settled = settle(&groups, &line.jobs, view);
+        let settled = settle(&groups, &line, view);
         let mut plan = Plan::none();
         let mut stays = vec![false; view.jobs().places()];
         for (ahead, standing) in line.jobs.iter().enumerate() {

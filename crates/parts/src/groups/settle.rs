@@ -3,10 +3,12 @@
 //! fit had others stood closer, everybody is placed anew.
 
 use super::form::Group;
-use super::standing::Standing;
+use super::sitting::{Sitters, Sitting};
+use super::standing::{Line, Standing};
 use crate::place::{Fit, Remainder};
 use heeler_engine::{Draft, Grip, Pick, Place, View, Want};
 use heeler_model::{Assignment, Milli, Placement, Reason};
+use smallvec::SmallVec;
 use std::cmp::Reverse;
 
 /// On as few nodes as possible, but rather spread than wait.
@@ -38,9 +40,9 @@ pub(super) struct Settled {
 }
 
 /// Give groups GPUs.
-pub(super) fn settle(groups: &[Group], line: &[Standing], view: &View) -> Settled {
+pub(super) fn settle(groups: &[Group], line: &Line, view: &View) -> Settled {
     let mut order: Vec<&Group> = groups.iter().collect();
-    order.sort_by_key(|group| Reverse(group.gpus(line)));
+    order.sort_by_key(|group| Reverse(group.gpus(&line.jobs)));
     let kept = lay_out(&order, line, true, view);
     if !kept.refused {
         return kept;
@@ -49,14 +51,17 @@ pub(super) fn settle(groups: &[Group], line: &[Standing], view: &View) -> Settle
     if anew.runs > kept.runs { anew } else { kept }
 }
 
-fn lay_out(order: &[&Group], line: &[Standing], keep: bool, view: &View) -> Settled {
+fn lay_out(order: &[&Group], line: &Line, keep: bool, view: &View) -> Settled {
     let fates = vec![Fate::Out; view.jobs().places()];
     let mut settled = Settled { fates, given: Vec::new(), runs: 0, refused: false };
     let mut left: Vec<&Group> = order.to_vec();
+    let mut sitters = Sitters::default();
     if keep {
-        left.retain(|group| !stays(group, line, &mut settled, view));
+        left.retain(|group| !stays(group, &line.jobs, &mut settled, view));
+        sitters = Sitters::of(&left, line, view);
+        sitters.jobs(&line.jobs).for_each(|job| settled.fates[job.place as usize] = Fate::Stays);
     }
-    let mut desk = Desk::new(settled, line, view);
+    let mut desk = Desk::new(settled, sitters, &line.jobs, view);
     if keep {
         left.retain(|group| !desk.gathers(group));
     }
@@ -90,7 +95,7 @@ fn stays(group: &Group, line: &[Standing], settled: &mut Settled, view: &View) -
 }
 
 /// What of a GPU each of a group has.
-fn share(group: &Group, line: &[Standing]) -> Milli {
+pub(super) fn share(group: &Group, line: &[Standing]) -> Milli {
     match group.members.len() {
         1 => group.first(line).job.spec.demand.share,
         several => Milli(Milli::WHOLE.0 / several as u32),
@@ -103,11 +108,18 @@ struct Desk<'a> {
     line: &'a [Standing<'a>],
     draft: Draft<'a>,
     settled: Settled,
+    /// Who is not asked to get up while a group gathers around it.
+    sitters: Sitters<'a>,
 }
 
 impl<'a> Desk<'a> {
     /// Everything is free that others have or are promised.
-    fn new(settled: Settled, line: &'a [Standing<'a>], view: &'a View<'a>) -> Desk<'a> {
+    fn new(
+        settled: Settled,
+        sitters: Sitters<'a>,
+        line: &'a [Standing<'a>],
+        view: &'a View<'a>,
+    ) -> Desk<'a> {
         let mut draft = view.draft();
         for job in view.jobs().iter() {
             let Some(on) = &job.assignment else { continue };
@@ -116,7 +128,7 @@ impl<'a> Desk<'a> {
                 draft.release(&on.placement, Grip::of(&job.spec.demand, on));
             }
         }
-        Desk { view, line, draft, settled }
+        Desk { view, line, draft, settled, sitters }
     }
 
     fn note(&mut self, group: &Group, fate: Fate) {
@@ -127,17 +139,47 @@ impl<'a> Desk<'a> {
 
     /// Let a group be where most of it is.
     fn gathers(&mut self, group: &Group) -> bool {
-        let mut places: Vec<(usize, &Placement)> = Vec::new();
-        for standing in group.each(self.line) {
-            let Some(on) = &standing.job.assignment else { continue };
-            match places.iter_mut().find(|(_, place)| **place == on.placement) {
-                Some((count, _)) => *count += 1,
-                None => places.push((1, &on.placement)),
+        for (seat, place) in places(group, self.line) {
+            if let Some(sitting) = self.sitters.take(seat) {
+                if std::ptr::eq(sitting.group, group) && self.joins(&sitting) {
+                    return true;
+                }
+                self.gets_up(&sitting);
+            }
+            if place.gpus() == group.gpus(self.line) && self.take(group, place) {
+                return true;
             }
         }
-        places.sort_by_key(|(count, _)| Reverse(*count));
-        let fits = |place: &Placement| place.gpus() == group.gpus(self.line);
-        places.into_iter().any(|(_, place)| fits(place) && self.take(group, place))
+        false
+    }
+
+    /// The others of a group come to those of it who sit, unless somebody else is there.
+    fn joins(&mut self, sitting: &Sitting<'a>) -> bool {
+        let left = Milli::WHOLE.0 - sitting.members.len() as u32 * sitting.on.share.0;
+        let place = &sitting.on.placement;
+        let alone = place.slices().iter().all(|slice| {
+            slice.slots.iter().all(|slot| self.draft.left_of(slice.node, slot) == left)
+        });
+        if !alone {
+            return false;
+        }
+        let given = self.settled.given.len();
+        self.settled.given.push(sitting.on.clone());
+        for standing in sitting.others(self.line) {
+            self.draft.claim(place, Grip::of(&standing.job.spec.demand, sitting.on));
+            self.settled.fates[standing.place as usize] = Fate::Runs(given);
+        }
+        self.settled.runs += sitting.group.members.len();
+        true
+    }
+
+    /// Whoever sat is on no GPUs any more.
+    fn gets_up(&mut self, sitting: &Sitting<'a>) {
+        for standing in sitting.each(self.line) {
+            let grip = Grip::of(&standing.job.spec.demand, sitting.on);
+            self.draft.release(&sitting.on.placement, grip);
+            self.settled.fates[standing.place as usize] = Fate::Out;
+        }
     }
 
     fn place(&mut self, group: &Group) {
@@ -176,4 +218,22 @@ impl<'a> Desk<'a> {
         self.settled.runs += group.members.len();
         true
     }
+}
+
+/// Where members of a group are, with the number of these GPUs where they are shared: where most of
+/// them are comes first.
+pub(super) fn places<'a>(
+    group: &Group,
+    line: &'a [Standing<'a>],
+) -> SmallVec<[(Option<u32>, &'a Placement); 4]> {
+    let mut places: SmallVec<[(usize, Option<u32>, &Placement); 4]> = SmallVec::new();
+    for standing in group.each(line) {
+        let Some(on) = &standing.job.assignment else { continue };
+        match places.iter_mut().find(|(_, _, place)| **place == on.placement) {
+            Some((count, _, _)) => *count += 1,
+            None => places.push((1, standing.seat, &on.placement)),
+        }
+    }
+    places.sort_by_key(|(count, _, _)| Reverse(*count));
+    places.into_iter().map(|(_, seat, place)| (seat, place)).collect()
 }
