@@ -30,7 +30,7 @@ pub(crate) struct SettingArguments {
     /// The jobs: a trace in any format that `heeler trace formats` lists, packed (.gz) or not; `-`
     /// for the standard input
     #[arg(long, short, value_name = "FILE", conflicts_with = "generate")]
-    trace: Option<PathBuf>,
+    pub(crate) trace: Option<PathBuf>,
     /// Generate jobs shaped like philly, helios, pai or llm [default without a trace: philly]
     #[arg(long, short, value_name = "SHAPE")]
     generate: Option<Shape>,

@@ -240,9 +240,33 @@ mod tests {
         assert_eq!([pace(3, 250_000), pace(11, 250_000)], [1.0, 1.25]);
         let node = &cluster.nodes[0];
         assert_eq!((node.cpu_milli, node.memory_mb), (24_000, 500_000), "as it does not say");
+        two_speeds_are_those_of_the_published_program(&path);
         cluster.nodes[0].cpu_milli = 32_000;
         let trace = read(&mut cluster).expect("a trace");
         assert_eq!(trace.jobs()[0].duration(), Span::from_secs(40), "measured with four CPUs");
         std::fs::remove_dir_all(folder).expect("a folder");
+    }
+
+    /// On a server of 8 GPUs, 24 CPUs and 500 GB, by hand. Four GPUs want 48 CPUs and get 24: of the
+    /// gain of 1.94 for the 36 beyond their share of 12, they get a third for 12 beyond.
+    fn two_speeds_are_those_of_the_published_program(path: &std::path::Path) {
+        let trace = "0,net,0,100,1\n1,net,0,100,4\n2,net,0,100,8\n3,net,0,100,16\n";
+        std::fs::write(path, trace).expect("a trace");
+        let options = Options { two_speeds: true, ..Options::default() };
+        let trace = read(path, &options, &mut Cluster::uniform(2, 8)).expect("a trace");
+        let share = Portion { cpu_milli: 3000, memory_mb: 62_500 };
+        let expected = [
+            (12_000, 125_000, 2.94),
+            (6000, 125_000, 1.0 + 1.94 / 3.0),
+            (3000, 62_500, 1.0),
+            (3000, 62_500, 1.0),
+        ];
+        for (job, (cpu_milli, memory_mb, best)) in trace.jobs().iter().zip(expected) {
+            let appetite = job.spec.appetite().expect("a profile");
+            assert_eq!(appetite.enough, Portion { cpu_milli, memory_mb });
+            assert!((appetite.best - best).abs() < 1e-12, "{}", appetite.best);
+            assert_eq!(appetite.pace(share), 1.0, "as with the share, whatever was measured");
+            assert_eq!(job.duration(), Span::from_secs(50));
+        }
     }
 }
