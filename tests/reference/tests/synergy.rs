@@ -111,8 +111,8 @@ const GANGS: &str = "0,lstm,0.000,326636,2\n1,deepspeech,0.001,3253,1\n2,alexnet
     12,lstm,0.012,327818,1\n13,mobilenet,0.013,4378,1\n14,deepspeech,0.014,4208,4\n\
     15,shufflenet,0.015,1804,8\n";
 
-/// When they end on two servers, seconds, as a replica of the program's rules has it that was
-/// written without a look at ours and meets all nine runs of the static trace.
+/// When they end on two servers, seconds, as a replica of the program's rules has it that meets all
+/// nine runs of the static trace.
 const GANGS_END: [(&str, &str, [u32; 16]); 5] = [
     (
         "fifo",

@@ -247,8 +247,8 @@ mod tests {
         std::fs::remove_dir_all(folder).expect("a folder");
     }
 
-    /// On a server of 8 GPUs, 24 CPUs and 500 GB, by hand. Four GPUs want 48 CPUs and get 24: of the
-    /// gain of 1.94 for the 36 beyond their share of 12, they get a third for 12 beyond.
+    /// On a server of 8 GPUs, 24 CPUs and 500 GB, by hand. Four GPUs want 48 CPUs and get 24: of
+    /// the gain of 1.94 for the 36 beyond their share of 12, they get a third for 12 beyond.
     fn two_speeds_are_those_of_the_published_program(path: &std::path::Path) {
         let trace = "0,net,0,100,1\n1,net,0,100,4\n2,net,0,100,8\n3,net,0,100,16\n";
         std::fs::write(path, trace).expect("a trace");
