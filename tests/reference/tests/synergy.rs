@@ -1,12 +1,13 @@
 //! Synergy's simulator: its static trace of a hundred jobs under each of its orders, with
 //! proportional shares and with TUNE, job by job; and what TUNE gains.
 
+use heeler_model::Cluster;
 use heeler_reference::{Within, shared, shows};
 use heeler_sim::Simulation;
 use heeler_sim::metrics::Summary;
-use heeler_sim::workload::{Options, read};
+use heeler_sim::workload::{Options, Trace, read};
 use heeler_sim::world::WorldCard;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Order, what jobs get, and what the published results are called.
@@ -25,6 +26,11 @@ const RUNS: [(&str, &str, &str); 9] = [
 /// Times there are in hours, to two decimals.
 const ROUNDED_S: f64 = 0.005 * 3600.0 + 1e-6;
 
+/// How its program understands traces.
+fn as_published(profiles: Option<PathBuf>) -> Options {
+    Options { two_speeds: true, profiles, ..Options::default() }
+}
+
 fn run(data: &Path, cpus: u64, order: &str, give: &str) -> Simulation {
     let mut cluster = heeler_sim::cluster::read("4x8").expect("a cluster");
     for node in &mut cluster.nodes {
@@ -33,8 +39,12 @@ fn run(data: &Path, cpus: u64, order: &str, give: &str) -> Simulation {
     let path = data.join("synergy/static_100job.csv");
     // Profiles of servers with other CPUs are of other jobs: these are all measured with three.
     let mut profiled = heeler_sim::cluster::read("4x8").expect("a cluster");
-    let trace = read(&path, &Options::default(), &mut profiled);
+    let trace = read(&path, &as_published(None), &mut profiled);
     let trace = trace.unwrap_or_else(|error| panic!("{error}"));
+    simulate(&trace, cluster, order, give)
+}
+
+fn simulate(trace: &Trace, cluster: Cluster, order: &str, give: &str) -> Simulation {
     let card = heeler_recipes::find("synergy").expect("the recipe is built in");
     let knobs = [("order", order), ("give", give), ("place", "anywhere")];
     let knobs = knobs.map(|(name, value)| (name.to_string(), value.to_string()));
@@ -90,5 +100,75 @@ fn the_gain_is_gone_with_plenty_of_cpus() {
         let figure = format!("gain of TUNE in mean completion time, {order}");
         shows("synergy", "static trace", &figure, gains, Within::Part(0.001));
         assert_eq!(mean(96, "proportional"), mean(96, "tune"), "{order}: with 12 for each GPU");
+    }
+}
+
+/// Jobs of up to eight GPUs, made up for this.
+const GANGS: &str = "0,lstm,0.000,326636,2\n1,deepspeech,0.001,3253,1\n2,alexnet,0.002,4793,2\n\
+    3,m5,0.003,5730,8\n4,gnmt,0.004,7550,4\n5,shufflenet,0.005,3910,4\n\
+    6,shufflenet,0.006,2863,2\n7,alexnet,0.007,2861,4\n8,res18,0.008,5801,4\n\
+    9,deepspeech,0.009,3377,8\n10,res18,0.010,1793,1\n11,gnmt,0.011,21958,1\n\
+    12,lstm,0.012,327818,1\n13,mobilenet,0.013,4378,1\n14,deepspeech,0.014,4208,4\n\
+    15,shufflenet,0.015,1804,8\n";
+
+/// When they end on two servers, seconds, as a replica of the program's rules has it that meets all
+/// nine runs of the static trace.
+const GANGS_END: [(&str, &str, [u32; 16]); 5] = [
+    (
+        "fifo",
+        "tune",
+        [
+            3601, 2701, 3001, 3601, 3901, 6301, 1801, 5401, 7501, 8101, 1201, 4501, 7201, 5101,
+            10501, 9301,
+        ],
+    ),
+    (
+        "srtf",
+        "tune",
+        [
+            5701, 3601, 3901, 10201, 1201, 4201, 2101, 2401, 7201, 6601, 601, 3901, 5401, 3301,
+            8401, 1501,
+        ],
+    ),
+    (
+        "las",
+        "tune",
+        [
+            5701, 3001, 4201, 9301, 3901, 6301, 2401, 5401, 7801, 8701, 1501, 3301, 4501, 3001,
+            7501, 6301,
+        ],
+    ),
+    (
+        "tetris",
+        "enough",
+        [
+            3901, 2701, 2701, 11101, 1201, 6301, 1501, 3901, 7501, 9001, 601, 2701, 3901, 2101,
+            4801, 5101,
+        ],
+    ),
+    (
+        "dominant-share",
+        "enough",
+        [
+            3601, 2701, 3901, 7501, 1201, 5401, 6301, 7501, 9901, 10201, 601, 2701, 3901, 2101,
+            3301, 11101,
+        ],
+    ),
+];
+
+#[test]
+fn gangs_end_when_they_should() {
+    let Some(data) = shared() else { return };
+    let path = std::env::temp_dir().join(format!("heeler-gangs-{}.csv", std::process::id()));
+    std::fs::write(&path, GANGS).expect("a trace");
+    let options = as_published(Some(data.join("synergy/model_profiles.json")));
+    let mut cluster = heeler_sim::cluster::read("2x8").expect("a cluster");
+    let trace = read(&path, &options, &mut cluster).unwrap_or_else(|error| panic!("{error}"));
+    std::fs::remove_file(path).expect("a trace");
+    for (order, give, ends) in GANGS_END {
+        let simulation = simulate(&trace, cluster.clone(), order, give);
+        let ended = |record: &heeler_sim::Record| record.ended.expect("it ends").secs_f64();
+        let ours: Vec<f64> = simulation.records().all().iter().map(ended).collect();
+        assert_eq!(ours, ends.map(f64::from), "{order}, {give}");
     }
 }

@@ -5,6 +5,7 @@ use anyhow::Context;
 use clap::Args;
 use heeler_model::{Cluster, Span};
 use heeler_sim::workload::{Format, Options, Sample, Trace, TraceError, read};
+use heeler_sim::world::Quirks;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -62,7 +63,17 @@ pub(crate) struct ReadingArguments {
 impl ReadingArguments {
     /// Read a trace for a cluster; `-` is the standard input.
     pub(crate) fn read(&self, path: &Path, cluster: &mut Cluster) -> anyhow::Result<Trace> {
-        let options = self.options()?;
+        self.read_in(path, cluster, &Quirks::default())
+    }
+
+    /// The same for a world, which may say how jobs are to be understood.
+    pub(crate) fn read_in(
+        &self,
+        path: &Path,
+        cluster: &mut Cluster,
+        quirks: &Quirks,
+    ) -> anyhow::Result<Trace> {
+        let options = Options { two_speeds: quirks.two_speeds, ..self.options()? };
         if path != Path::new("-") {
             return Ok(read(path, &options, cluster)?);
         }
@@ -86,6 +97,7 @@ impl ReadingArguments {
             startup: self.startup.clone(),
             throughputs: self.throughputs.clone(),
             profiles: self.profiles.clone(),
+            two_speeds: false,
             adaptive: self.adaptive,
             elastic: self.resizable,
             estimates: self.estimates.clone(),

@@ -15,10 +15,10 @@ use heeler_sim::services::ServiceSpec;
 use heeler_sim::workload::{
     Arrivals, Cut, Generator, Shape, Trace, TraceJob, Workload, cut, describe, find_beside,
 };
-use heeler_sim::world::{PaceTable, PairTable, Profiles, World, WorldCard};
+use heeler_sim::world::{PaceTable, PairTable, Profiles, Quirks, World, WorldCard};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Load of generated jobs, if none is asked for.
@@ -30,7 +30,7 @@ pub(crate) struct SettingArguments {
     /// The jobs: a trace in any format that `heeler trace formats` lists, packed (.gz) or not; `-`
     /// for the standard input
     #[arg(long, short, value_name = "FILE", conflicts_with = "generate")]
-    trace: Option<PathBuf>,
+    pub(crate) trace: Option<PathBuf>,
     /// Generate jobs shaped like philly, helios, pai or llm [default without a trace: philly]
     #[arg(long, short, value_name = "SHAPE")]
     generate: Option<Shape>,
@@ -121,7 +121,7 @@ impl SettingArguments {
         let mut cluster = heeler_sim::cluster::read(&self.cluster)?;
         let world = find_world(&self.world.world)?;
         let source = match (&self.trace, self.generate) {
-            (Some(path), _) => Source::Trace(self.read(path, &mut cluster)?),
+            (Some(path), _) => Source::Trace(self.read(path, &mut cluster, &world.quirks)?),
             (None, shape) => Source::Shape(shape.unwrap_or_default()),
         };
         let services = find_services(&self.service, &mut cluster)?;
@@ -132,8 +132,8 @@ impl SettingArguments {
         Ok(Setting { arguments: self.clone(), cluster, world, source, services })
     }
 
-    fn read(&self, path: &std::path::Path, cluster: &mut Cluster) -> Result<Trace> {
-        let mut trace = self.reading.read(path, cluster)?;
+    fn read(&self, path: &Path, cluster: &mut Cluster, quirks: &Quirks) -> Result<Trace> {
+        let mut trace = self.reading.read_in(path, cluster, quirks)?;
         for (what, tally) in [("left out", &trace.skipped), ("assumed", &trace.assumed)] {
             if !tally.is_empty() {
                 eprintln!("note: {}: {what}: {tally}", path.display());

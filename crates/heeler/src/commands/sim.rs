@@ -72,8 +72,9 @@ impl Sim {
         let facts = setting.facts(self.draw.load, self.draw.seed);
         let simulation = simulate(&scene, &choice, self.until, self.report.is_some());
         let summary = Summary::of(&simulation);
-        let against = self.against.as_deref().map(|path| Agreement::with(&simulation, path));
-        let against = against.transpose()?;
+        let workload = self.setting.trace.as_deref().and_then(|trace| trace.file_stem()?.to_str());
+        let compare = |path| Agreement::with_workload(&simulation, path, workload);
+        let against = self.against.as_deref().map(compare).transpose()?;
         if let Some(path) = &self.jobs_out {
             replace_file(path, |out| write_jobs(&simulation, out).map_err(io::Error::other))
                 .with_context(|| format!("{} cannot be written", path.display()))?;

@@ -68,14 +68,16 @@ impl Measure {
     }
 
     /// What a job can make use of, as far as a node has it; its proportional share, where nothing
-    /// is known, or where it is larger than a node.
+    /// is known. One that is larger than a node gets no more than that share.
     pub(super) fn enough(&self, job: &Job) -> Portion {
         let demand = &job.spec.demand;
         let gpus = u64::from(demand.asked());
-        let Some(appetite) = job.spec.appetite().filter(|_| (1..=self.node[0]).contains(&gpus))
-        else {
+        let Some(appetite) = job.spec.appetite().filter(|_| gpus > 0) else {
             return self.proportional(job);
         };
+        if gpus > self.node[0] {
+            return appetite.enough.at_most(self.proportional(job)).at_least(demand.portion());
+        }
         let most = |amount: u64| if amount == 0 { u32::MAX } else { fitted(amount / gpus) };
         let (cpu_milli, memory_mb) = (most(self.node[1]), most(self.node[2]));
         appetite.enough.at_most(Portion { cpu_milli, memory_mb }).at_least(demand.portion())

@@ -1,5 +1,6 @@
 //! Comparing a simulation, job by job, with the results that another program has written down.
 
+use super::results;
 use crate::record::Record;
 use crate::simulation::Simulation;
 use crate::workload::{Header, Row, Table, TraceError};
@@ -90,8 +91,42 @@ fn rounding(text: &str) -> f64 {
 
 impl Agreement {
     /// Compare with a table that has a column for the job and one for its completion time, or for
-    /// its submission and its end.
+    /// its submission and its end; or with results as JSON.
     pub fn with(simulation: &Simulation, path: &Path) -> Result<Agreement, TraceError> {
+        Agreement::with_workload(simulation, path, None)
+    }
+
+    /// The same, where results may be of several workloads, for the one that is called like this.
+    pub fn with_workload(
+        simulation: &Simulation,
+        path: &Path,
+        workload: Option<&str>,
+    ) -> Result<Agreement, TraceError> {
+        let jobs = simulation.records().iter().map(|(job, _)| job);
+        let names: BTreeMap<String, JobId> = jobs.map(|job| (simulation.name(job), job)).collect();
+        let completion = |name: &str| {
+            let record = names.get(name).map(|job| &simulation.records()[*job]);
+            record.and_then(Record::completion).map(Span::secs_f64)
+        };
+        let mut agreement = Agreement::default();
+        if results::is_json(path) {
+            for (name, theirs) in results::read(path, workload)? {
+                agreement.enter(&name, completion(&name), theirs, SAME.secs_f64());
+            }
+        } else {
+            agreement.enter_table(path, completion)?;
+        }
+        let compared = (agreement.jobs - agreement.missing).max(1) as f64;
+        agreement.mean_here_s /= compared;
+        agreement.mean_there_s /= compared;
+        Ok(agreement)
+    }
+
+    fn enter_table(
+        &mut self,
+        path: &Path,
+        completion: impl Fn(&str) -> Option<f64>,
+    ) -> Result<(), TraceError> {
         let table = Table::open(path, ',')?;
         let header = table.header();
         let column = |names: &[&'static str], what: &str| {
@@ -103,35 +138,30 @@ impl Agreement {
         };
         let job_column = column(&JOB, "job")?;
         let times = Times::of(header, path)?;
-        let jobs = simulation.records().iter().map(|(job, _)| job);
-        let names: BTreeMap<String, JobId> = jobs.map(|job| (simulation.name(job), job)).collect();
-        let mut agreement = Agreement::default();
-        let (mut here, mut there) = (0.0, 0.0);
         table.each(|row| {
-            agreement.jobs += 1;
             let name = row.text(job_column)?;
             let (theirs, off_s) = times.read(row)?;
-            let record = names.get(name).map(|job| &simulation.records()[*job]);
-            let Some(ours) = record.and_then(Record::completion) else {
-                agreement.missing += 1;
-                return Ok(());
-            };
-            let ours = ours.secs_f64();
-            let difference = (ours - theirs).abs();
-            here += ours;
-            there += theirs;
-            if difference <= off_s {
-                agreement.equal += 1;
-            } else if agreement.first_different.len() < 5 {
-                agreement.first_different.push((name.to_string(), ours, theirs));
-            }
-            agreement.largest_difference_s = agreement.largest_difference_s.max(difference);
+            self.enter(name, completion(name), theirs, off_s);
             Ok(())
-        })?;
-        let compared = (agreement.jobs - agreement.missing).max(1) as f64;
-        agreement.mean_here_s = here / compared;
-        agreement.mean_there_s = there / compared;
-        Ok(agreement)
+        })
+    }
+
+    /// Add a job; means are sums until all of them are there.
+    fn enter(&mut self, name: &str, ours: Option<f64>, theirs: f64, off_s: f64) {
+        self.jobs += 1;
+        let Some(ours) = ours else {
+            self.missing += 1;
+            return;
+        };
+        let difference = (ours - theirs).abs();
+        self.mean_here_s += ours;
+        self.mean_there_s += theirs;
+        if difference <= off_s {
+            self.equal += 1;
+        } else if self.first_different.len() < 5 {
+            self.first_different.push((name.to_string(), ours, theirs));
+        }
+        self.largest_difference_s = self.largest_difference_s.max(difference);
     }
 
     /// Whether every job of the table has the same completion time here.

@@ -6,6 +6,7 @@ mod interval;
 mod jobs;
 mod nodes;
 mod pareto;
+mod results;
 mod services;
 mod spread;
 mod study;

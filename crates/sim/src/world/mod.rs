@@ -15,7 +15,9 @@ pub use costs::{Cost, Costs};
 pub use failures::Failures;
 pub use measured::PaceTable;
 pub use pace::PaceModel;
-pub use profiles::{Curves, ModelSettings, Profile, Profiles, StepTime, Steps, TrainingSettings};
+pub use profiles::{
+    Curves, KnownPlaces, ModelSettings, Profile, Profiles, StepTime, Steps, TrainingSettings,
+};
 pub use sharing::{Alone, Mechanism, PairTable, Sharer, Sharing};
 
 use crate::losses::LossReports;
@@ -45,6 +47,10 @@ pub struct Quirks {
     pub heard_at_once: bool,
     /// Jobs get whole units of work done in such a round; what is left of it is lost.
     pub whole_units: bool,
+    /// Jobs of Synergy's traces know two speeds, with all that they can make use of beside their
+    /// GPUs and with anything less, and gangs are profiled as single GPUs are.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub two_speeds: bool,
     /// Work is handed out in whole units for a round of so many seconds, a round ends when the last
     /// of it is done, and jobs join at its end.
     pub whole_units_per_round_s: Option<f64>,

@@ -25,6 +25,9 @@ pub struct Options {
     pub throughputs: Option<PathBuf>,
     /// Pollux: the folder of profiles. Synergy: the file.
     pub profiles: Option<PathBuf>,
+    /// Synergy: let jobs know two speeds, and gangs be profiled as single GPUs are, as in its
+    /// published program.
+    pub two_speeds: bool,
     /// Pollux: let jobs change their size and batch, where a world has measured that.
     pub adaptive: bool,
     /// Pollux: let jobs change their size, at the batch they asked for.

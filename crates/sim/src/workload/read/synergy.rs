@@ -52,9 +52,12 @@ pub(super) fn read(reading: &mut Reading<'_>) -> Result<(), TraceError> {
     };
     let assumed = assume_servers(reading.cluster);
     let profiles = Profiles::read(&path, reading.cluster)?;
+    let server = Server::of(reading.cluster);
+    let two_speeds = reading.options.two_speeds;
     Table::open_bare(reading.path, &COLUMNS)?.each(|row| {
         let (model, gpus) = (row.text("model")?, row.count("gpus")?);
-        let Some(profile) = profiles.of(model, gpus) else {
+        let profiled = if two_speeds { gpus.min(1) } else { gpus };
+        let Some(profile) = profiles.of(model, profiled) else {
             let message = format!("no profile of `{model}` on {gpus} GPUs or fewer");
             return Err(row.wrong("model", message));
         };
@@ -64,7 +67,10 @@ pub(super) fn read(reading: &mut Reading<'_>) -> Result<(), TraceError> {
             stepped_job(submit, iterations, 1.0 / profile.iter_time_s, Demand::gpus(gpus));
         job.name = row.get("job").map(Into::into);
         job.spec.model = reading.model(model)?;
-        job.spec.extras_mut().appetite = Some(profile.appetite(profiles.share_cpus));
+        job.spec.extras_mut().appetite = Some(match two_speeds {
+            true => profile.two_speeds(gpus, &server),
+            false => profile.appetite(profiles.share_cpus),
+        });
         if assumed {
             reading.assumed.add(SERVERS);
         }
@@ -93,6 +99,21 @@ fn assume_servers(cluster: &mut Cluster) -> bool {
 fn portion(cpus: f64, memory_gb: f64) -> Portion {
     let milli = |amount: f64| (amount * 1000.0).round() as u32;
     Portion { cpu_milli: milli(cpus), memory_mb: milli(memory_gb) }
+}
+
+/// What a server has: GPUs, CPUs and GB of memory, in the mean.
+struct Server([f64; 3]);
+
+impl Server {
+    fn of(cluster: &Cluster) -> Server {
+        let servers: Vec<_> = cluster.nodes.iter().filter(|node| node.gpus > 0).collect();
+        let mean = |sum: u64| sum as f64 / servers.len().max(1) as f64;
+        Server([
+            mean(servers.iter().map(|node| u64::from(node.gpus)).sum()),
+            mean(servers.iter().map(|node| node.cpu_milli).sum()) / 1000.0,
+            mean(servers.iter().map(|node| node.memory_mb).sum()) / 1000.0,
+        ])
+    }
 }
 
 impl Profiles {
@@ -156,6 +177,30 @@ impl Profile {
         let enough = portion(self.cpus_per_gpu, self.mem_gb_per_gpu);
         Appetite { enough, best: self.speedup, measured }
     }
+
+    /// The same as the published program has it: with anything less than enough a job is as fast as
+    /// with its proportional share, whatever that is. A gang wants no more than a server has, and
+    /// gains in proportion to the CPUs it has beyond its share then; what a gang that is larger
+    /// than a server wants more of than one has comes in proportion, and it gains nothing.
+    fn two_speeds(&self, gpus: u32, server: &Server) -> Appetite {
+        let (all, Server([gpus_there, cpus_there, _])) = (f64::from(gpus.max(1)), server);
+        let wanted = [self.cpus_per_gpu, self.mem_gb_per_gpu];
+        let (mut granted, mut best) = (wanted, self.speedup);
+        let is_larger = all > *gpus_there;
+        for (amount, there) in granted.iter_mut().zip(&server.0[1..]) {
+            if *amount * all <= *there {
+                continue;
+            }
+            *amount = if is_larger { there / gpus_there } else { there / all };
+            best = if is_larger { 1.0 } else { best };
+        }
+        let share = cpus_there / gpus_there;
+        if granted != wanted && !is_larger && wanted[0] != share {
+            best = 1.0 + (best - 1.0) / (wanted[0] - share) * (granted[0] - share);
+        }
+        let enough = portion(granted[0], granted[1]);
+        Appetite { enough, best, measured: vec![(Portion::default(), 1.0)] }
+    }
 }
 
 #[cfg(test)]
@@ -195,9 +240,33 @@ mod tests {
         assert_eq!([pace(3, 250_000), pace(11, 250_000)], [1.0, 1.25]);
         let node = &cluster.nodes[0];
         assert_eq!((node.cpu_milli, node.memory_mb), (24_000, 500_000), "as it does not say");
+        two_speeds_are_those_of_the_published_program(&path);
         cluster.nodes[0].cpu_milli = 32_000;
         let trace = read(&mut cluster).expect("a trace");
         assert_eq!(trace.jobs()[0].duration(), Span::from_secs(40), "measured with four CPUs");
         std::fs::remove_dir_all(folder).expect("a folder");
+    }
+
+    /// On a server of 8 GPUs, 24 CPUs and 500 GB, by hand. Four GPUs want 48 CPUs and get 24: of
+    /// the gain of 1.94 for the 36 beyond their share of 12, they get a third for 12 beyond.
+    fn two_speeds_are_those_of_the_published_program(path: &std::path::Path) {
+        let trace = "0,net,0,100,1\n1,net,0,100,4\n2,net,0,100,8\n3,net,0,100,16\n";
+        std::fs::write(path, trace).expect("a trace");
+        let options = Options { two_speeds: true, ..Options::default() };
+        let trace = read(path, &options, &mut Cluster::uniform(2, 8)).expect("a trace");
+        let share = Portion { cpu_milli: 3000, memory_mb: 62_500 };
+        let expected = [
+            (12_000, 125_000, 2.94),
+            (6000, 125_000, 1.0 + 1.94 / 3.0),
+            (3000, 62_500, 1.0),
+            (3000, 62_500, 1.0),
+        ];
+        for (job, (cpu_milli, memory_mb, best)) in trace.jobs().iter().zip(expected) {
+            let appetite = job.spec.appetite().expect("a profile");
+            assert_eq!(appetite.enough, Portion { cpu_milli, memory_mb });
+            assert!((appetite.best - best).abs() < 1e-12, "{}", appetite.best);
+            assert_eq!(appetite.pace(share), 1.0, "as with the share, whatever was measured");
+            assert_eq!(job.duration(), Span::from_secs(50));
+        }
     }
 }

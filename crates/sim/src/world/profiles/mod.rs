@@ -11,7 +11,7 @@ mod steps;
 mod tests;
 
 pub use curves::Curves;
-pub use settings::{ModelSettings, TrainingSettings};
+pub use settings::{KnownPlaces, ModelSettings, TrainingSettings};
 pub use steps::{StepTime, Steps};
 
 use crate::workload::{Names, TraceError};
@@ -65,7 +65,9 @@ impl Profiles {
             let of_model = settings.models.get(name).cloned().unwrap_or_default();
             let mut profile = Profile::read(&path, of_model, cluster)?;
             profile.one_limit = settings.one_limit;
-            profile.list_places(name, &settings.between, folder)?;
+            let known = settings.between_as_in.into_iter().flat_map(KnownPlaces::lines);
+            profile.list_places(name, known, folder)?;
+            profile.list_places(name, settings.between.iter().map(String::as_str), folder)?;
             profiles.models.insert(ModelId(index as u16), profile);
         }
         if profiles.models.is_empty() {
@@ -157,9 +159,9 @@ impl Profiles {
         batch: u32,
         told: bool,
     ) -> f64 {
-        let (Some(steps), on_node) = (&profile.steps[kind], self.on_node[kind].max(1)) else {
-            return 0.0;
-        };
+        let Some(steps) = &profile.steps[kind] else { return 0.0 };
+        let said = self.settings.told_gpus_on_node.filter(|_| told);
+        let on_node = said.unwrap_or(self.on_node[kind]).max(1);
         let mut shape = vec![on_node; (gpus / on_node) as usize];
         shape.extend(Some(gpus % on_node).filter(|rest| *rest > 0));
         let twice = told && self.settings.two_passes_alone;
@@ -214,13 +216,13 @@ impl Profile {
     }
 
     /// Which measurements count at places between them, as far as a world says.
-    fn list_places(
+    fn list_places<'a>(
         &mut self,
         model: &str,
-        lines: &[String],
+        lines: impl Iterator<Item = &'a str>,
         folder: &Path,
     ) -> Result<(), TraceError> {
-        for line in lines.iter().filter(|line| line.split(' ').next() == Some(model)) {
+        for line in lines.filter(|line| line.split(' ').next() == Some(model)) {
             let triple = |text: &str| -> Option<[u32; 3]> {
                 let numbers: Option<Vec<u32>> =
                     text.split_whitespace().map(|number| number.parse().ok()).collect();

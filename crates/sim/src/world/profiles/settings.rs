@@ -27,12 +27,36 @@ pub struct TrainingSettings {
     pub one_limit: bool,
     /// Owners of jobs of a fixed batch are told that a step on one GPU takes two passes at least.
     pub two_passes_alone: bool,
+    /// They are told of steps as if nodes had so many GPUs, whatever they have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub told_gpus_on_node: Option<u32>,
     /// Where a place lies between measurements, and several tetrahedra are equally right, those
     /// that count: `MODEL NODES GPUS BATCH: NODES GPUS BATCH, …`. Who is not listed here is told by
     /// one of them, always the same.
     pub between: Vec<String>,
+    /// Whose list of such places counts beside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub between_as_in: Option<KnownPlaces>,
     /// Facts of the models.
     pub models: BTreeMap<String, ModelSettings>,
+}
+
+/// Lists of places between measurements that are too long for a card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KnownPlaces {
+    /// Every place that jobs of Pollux' workloads can be at, on up to sixteen nodes of up to four
+    /// GPUs, where the library that its published program uses takes other corners than we do.
+    Pollux,
+}
+
+impl KnownPlaces {
+    /// The list, a place on each line.
+    pub(super) fn lines(self) -> impl Iterator<Item = &'static str> {
+        match self {
+            KnownPlaces::Pollux => include_str!("pollux_places.txt").lines(),
+        }
+    }
 }
 
 /// What a world says of a model.
@@ -69,7 +93,9 @@ impl Default for TrainingSettings {
             largest_first: false,
             one_limit: false,
             two_passes_alone: false,
+            told_gpus_on_node: None,
             between: Vec::new(),
+            between_as_in: None,
             models: BTreeMap::new(),
         }
     }

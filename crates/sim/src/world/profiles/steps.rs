@@ -30,6 +30,10 @@ pub struct Steps {
     scattered: Vec<(u32, u32, Measured)>,
     points: Vec<Point>,
     times: Vec<StepTime>,
+    /// The numbers of the points.
+    known: BTreeMap<[u32; 3], usize>,
+    /// The most nodes over which anything was measured.
+    nodes_max: u32,
     /// Which points count at a place, where that was said.
     listed: BTreeMap<[u32; 3], Vec<usize>>,
 }
@@ -74,24 +78,31 @@ impl Steps {
             }
         }
         for ((nodes, gpus, batch), (count, step_s, exchange_s)) in sums {
-            self.points.push([nodes as f64, f64::from(gpus), f64::from(batch)]);
+            self.enter([nodes as u32, gpus, batch]);
             self.times.push(StepTime { step_s: step_s / count, exchange_s: exchange_s / count });
         }
-        for (nodes, gpus, row) in &self.scattered {
-            self.points.push([*nodes, *gpus, row.batch].map(f64::from));
+        for (nodes, gpus, row) in self.scattered.clone() {
+            self.enter([nodes, gpus, row.batch]);
             self.times.push(row.time);
         }
     }
 
+    fn enter(&mut self, point: [u32; 3]) {
+        self.known.entry(point).or_insert(self.points.len());
+        self.points.push(point.map(f64::from));
+        self.nodes_max = self.nodes_max.max(point[0]);
+    }
+
     /// Seconds of a pass with so many examples on each GPU, given the GPUs of each node. Beyond
-    /// what was measured, what was measured next to it.
+    /// what was measured, what was measured next to it; more nodes than were measured are as many
+    /// as were.
     pub fn at(&self, gpus: &[u32], batch: u32) -> StepTime {
         if let Some(rows) = self.placements.get(&rotated(gpus)) {
             return on_a_line(rows, batch);
         }
-        let all: u32 = gpus.iter().sum();
-        let at = [gpus.len() as f64, f64::from(all), f64::from(batch)];
-        let weights = match self.listed.get(&[gpus.len() as u32, all, batch]) {
+        let place = [(gpus.len() as u32).min(self.nodes_max), gpus.iter().sum(), batch];
+        let at = place.map(f64::from);
+        let weights = match self.listed.get(&place) {
             Some(listed) => {
                 let few: Vec<Point> = listed.iter().map(|index| self.points[*index]).collect();
                 let own = |weights: Weights| weights.map(|(few, weight)| (listed[few], weight));
@@ -115,11 +126,8 @@ impl Steps {
 
     /// Say which points count at a place. Says whether all of them were measured.
     pub(super) fn list(&mut self, place: [u32; 3], corners: &[[u32; 3]]) -> bool {
-        let find = |corner: &[u32; 3]| {
-            let point = corner.map(f64::from);
-            self.points.iter().position(|known| *known == point)
-        };
-        let found: Option<Vec<usize>> = corners.iter().map(find).collect();
+        let found: Option<Vec<usize>> =
+            corners.iter().map(|corner| self.known.get(corner).copied()).collect();
         let known = found.filter(|found| !found.is_empty());
         known.map(|found| self.listed.insert(place, found)).is_some()
     }

@@ -51,7 +51,38 @@ fn steps_between_measurements_lie_on_lines() {
     assert_eq!(at(&[2, 1], 10), (2.5, 1.5), "the same going round");
     assert_eq!(at(&[1], 99), (2.0, 0.1), "no larger batch was measured");
     assert_eq!(at(&[2, 2], 10), (3.0, 2.0), "measured wherever the GPUs lay");
+    assert_eq!(at(&[1, 1, 1], 10), (2.5, 1.5), "as on two nodes: no more were measured");
     assert_eq!((steps.range(), steps.most_on(&[2]), steps.alone()), ((10, 20), 10, 10.0));
+}
+
+#[test]
+fn owners_may_be_told_of_other_nodes_than_there_are() {
+    let mut profiles = read(PLACEMENTS, TWENTY).expect("profiles");
+    let of = |profiles: &Profiles, told| {
+        profiles.iteration_s(profiles.of(ModelId(1)).expect("a model"), 0, 2, 20, told)
+    };
+    assert_eq!((of(&profiles, true), of(&profiles, false)), (1.5, 1.5), "two on one node");
+    profiles.settings.told_gpus_on_node = Some(1);
+    assert_eq!((of(&profiles, true), of(&profiles, false)), (2.0, 1.5), "on two, as is said");
+}
+
+/// Each line names a place and corners around it.
+#[test]
+fn known_places_lie_among_their_corners() {
+    let numbers = |text: &str| -> Vec<u32> {
+        text.split_whitespace().map(|number| number.parse().expect("a number")).collect()
+    };
+    for line in KnownPlaces::Pollux.lines() {
+        let (place, corners) = line.split_once(':').expect("a place and corners");
+        let place = numbers(place.split_once(' ').expect("a model").1);
+        let corners: Vec<_> = corners.split(',').map(numbers).collect();
+        assert!((2..=4).contains(&corners.len()) && place.len() == 3, "{line}");
+        for axis in 0..3 {
+            let along = || corners.iter().map(|corner| corner[axis]);
+            let (least, most) = (along().min().expect("one"), along().max().expect("one"));
+            assert!((least..=most).contains(&place[axis]), "{line}");
+        }
+    }
 }
 
 #[test]
