@@ -63,7 +63,6 @@ impl Walk<'_> {
             let placement = &job.assignment.as_ref().expect("a placed job").placement;
             self.draft.release(placement, Walk::grip(job));
         }
-        let first = starts.first().map(|job| job.id);
         for job in starts {
             let want = Want::as_asked(job);
             match self.pipe.parts.place.place(&want, &self.draft, self.view) {
@@ -71,9 +70,9 @@ impl Walk<'_> {
                 Err(reason) => self.plan.wait.push(Wait { job: job.id, reason }),
             }
         }
-        // Those for whom it was may wait on all the same; what they are told costs as much.
-        let by = self.plan.run.first().map(|run| run.job).or(first);
-        let reason = by.map_or(Reason::Rearranged, |by| Reason::Displaced { by });
+        // Those for whom it was may wait on all the same.
+        let by = self.plan.run.first().map(|run| Reason::Displaced { by: run.job });
+        let reason = by.unwrap_or(Reason::Rearranged);
         self.plan.stop = stops.iter().map(|job| Stop { job: job.id, reason }).collect();
         self.plan
     }
