@@ -80,6 +80,9 @@ pub enum OrderCard {
     Srsf {
         /// Who says how long jobs are.
         predict: PredictCard,
+        /// Where jobs stand that come to an empty queue.
+        #[serde(default, skip_serializing_if = "NewcomersCard::are_as_others")]
+        newcomers: NewcomersCard,
     },
     /// Smallest remaining service first, in doubt and without needless stops.
     #[serde(rename_all = "kebab-case")]
@@ -139,6 +142,23 @@ pub enum OrderCard {
         #[serde(default)]
         sample: Vec<GpuTime>,
     },
+}
+
+/// Where jobs stand that come at one moment to an empty queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum NewcomersCard {
+    /// As all others.
+    #[default]
+    AsOthers,
+    /// Fewest GPUs first, until the next second.
+    FewestGpus,
+}
+
+impl NewcomersCard {
+    fn are_as_others(&self) -> bool {
+        *self == NewcomersCard::AsOthers
+    }
 }
 
 /// Who stands first within a queue.
@@ -251,7 +271,13 @@ impl OrderCard {
             OrderCard::TenantShare => Box::new(order::TenantShare),
             OrderCard::Sjf { predict } => shortest(Weigh::Whole, predict),
             OrderCard::Srtf { predict } => shortest(Weigh::Left, predict),
-            OrderCard::Srsf { predict } => shortest(Weigh::LeftTimesGpus, predict),
+            OrderCard::Srsf { predict, newcomers } => {
+                let order = shortest(Weigh::LeftTimesGpus, predict);
+                match newcomers {
+                    NewcomersCard::AsOthers => order,
+                    NewcomersCard::FewestGpus => Box::new(order::Newcomers::new(order)),
+                }
+            }
             OrderCard::Expected(card) => Box::new(card.build()),
             OrderCard::Las { served } => Box::new(order::Las { served: *served }),
             OrderCard::Mlfq { limits, served, promote, within } => {
@@ -281,7 +307,7 @@ impl OrderCard {
         match self {
             OrderCard::Sjf { predict }
             | OrderCard::Srtf { predict }
-            | OrderCard::Srsf { predict }
+            | OrderCard::Srsf { predict, .. }
             | OrderCard::Expected(ExpectedCard { predict, .. })
             | OrderCard::Epochs { predict, .. }
             | OrderCard::Chains { predict } => Some(predict),

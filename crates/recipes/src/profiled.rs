@@ -20,6 +20,9 @@ pub struct ProfiledCard {
     /// Jobs of more GPUs are not.
     #[serde(deserialize_with = "one_or_more")]
     pub gpus: u32,
+    /// Whoever has waited so long for a trial goes on without one.
+    #[serde(deserialize_with = "period")]
+    pub patience: Length,
     /// Who may share GPUs.
     pub sharing: SharingCard,
     /// GPUs are shared only while more jobs than this are expected in ten minutes; always, if zero.
@@ -51,7 +54,12 @@ pub enum SharingCard {
 
 impl Made for ProfiledCard {
     fn build(&self) -> Box<dyn Policy> {
-        let trial = Trial { nodes: self.nodes, span: self.time.0, gpus_max: self.gpus };
+        let trial = Trial {
+            nodes: self.nodes,
+            span: self.time.0,
+            gpus_max: self.gpus,
+            patience: self.patience.0,
+        };
         let milli = |part: f64| (part * 1000.0).round() as u32;
         let pairing = match self.sharing {
             SharingCard::Never => None,

@@ -5,6 +5,7 @@ use crate::queue::Happening;
 use crate::record::Outcome;
 use crate::services::ReplicaChange;
 use crate::simulation::Simulation;
+use heeler_engine::Starts;
 use heeler_model::{
     Action, Assignment, Event, Exit, Generation, JobId, NodeId, Reason, Replica, Span, Time,
     Transition,
@@ -228,13 +229,15 @@ impl Simulation {
     fn stop(&mut self, job: JobId, reason: Reason) {
         let now = self.now;
         let record = &mut self.records[job];
+        // Where GPUs are counted nobody is moved: it was for another, who then found no place.
+        let is_moved = reason == Reason::Rearranged && self.world.rules.starts != Starts::Counted;
         match reason {
-            Reason::Rearranged => record.moves += 1,
+            _ if is_moved => record.moves += 1,
             _ if reason.is_own_doing() => {}
             _ => record.preemptions += 1,
         }
         // What a trial has done by the end of an iteration is safe.
-        let keeps_all = reason == Reason::Rearranged || reason.is_own_doing();
+        let keeps_all = is_moved || reason.is_own_doing();
         let gpus = record.gpus;
         let undone = match keeps_all || record.serves {
             true => 0.0,

@@ -2,8 +2,9 @@
 //! long as its GPUs are within what there is. Those who run and are beyond that stop; those who
 //! wait and are within it start where they find a place, and wait on where they find none.
 
-use super::Preempt;
+use super::queue::Rank;
 use super::walk::Walk;
+use super::{Cadence, Preempt};
 use crate::rules::Starts;
 use crate::state::Job;
 use crate::traits::Want;
@@ -21,6 +22,18 @@ impl Walk<'_> {
         }
     }
 
+    /// Where a job stands in the lists of that program. Whom the order puts level stand as they
+    /// came into a list: of those who run or of those who wait, to which newcomers are added
+    /// before those who are stopped. With rounds, who runs is first.
+    fn level(&self, rank: Rank) -> impl Ord + use<> {
+        let job = self.view.state().job(rank.job);
+        let rounds = matches!(self.pipe.parts.cadence, Cadence::Round(_));
+        let submitted = rounds.then_some(job.submitted);
+        let second_list = job.is_placed() != rounds;
+        let stopped = !job.is_placed() && !job.attained.is_zero();
+        (rank.key, submitted, second_list, job.since, stopped, job.id)
+    }
+
     /// The plan that comes of counting.
     fn by_count(mut self) -> Plan {
         let now = self.now();
@@ -28,7 +41,7 @@ impl Walk<'_> {
         let waiting = queue.waiting_classes().flat_map(|(_, seats)| seats);
         let waiting = waiting.map(|seat| seat.rank(0, now));
         let mut ranks: Vec<_> = queue.running_last_first(now, |_| true).chain(waiting).collect();
-        ranks.sort_unstable();
+        ranks.sort_by_cached_key(|rank| self.level(*rank));
         let mut left = self.draft.up_of(KindSet::ANY);
         let (mut starts, mut stops): (Vec<&Job>, Vec<&Job>) = (Vec::new(), Vec::new());
         for rank in ranks {

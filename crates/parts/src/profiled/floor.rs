@@ -2,8 +2,9 @@
 //! the rest. What must not be touched is taken in thought.
 
 use super::pairing::{Alone, Residents};
+use super::trial::could_be_tried;
 use crate::place::{Fit, Remainder, why_not};
-use heeler_engine::{DemandId, Draft, Fleet, Grip, Job, Pick, Place, View, Want};
+use heeler_engine::{DemandId, Draft, Grip, Job, Pick, Place, View, Want};
 use heeler_model::{Assignment, Milli, NodeId, Placement, Reason, Slice, Slots, TenantId};
 use std::collections::BTreeMap;
 
@@ -19,26 +20,6 @@ const PACKED: Fit =
 /// What a job takes with a share of each GPU.
 pub(super) fn grip(job: &Job, share: Milli) -> Grip {
     Grip { share, ..Grip::from(&job.spec.demand) }
-}
-
-/// The nodes on which jobs are tried out: the last so many of the cluster, and never more than a
-/// quarter of it.
-pub(super) fn trial_nodes(count: u32, fleet: &Fleet) -> impl Iterator<Item = NodeId> + use<> {
-    let all = fleet.cluster().nodes.len() as u32;
-    (all - count.min(all / 4)..all).map(NodeId)
-}
-
-/// Whether a job could be tried out on a node, were it empty.
-pub(super) fn could_be_tried(job: &Job, node: NodeId, fleet: &Fleet) -> bool {
-    let (demand, there) = (&job.spec.demand, &fleet.cluster().nodes[node.index()]);
-    let gpus = demand.asked();
-    let beside = |has: u64, each: u32| has == 0 || u64::from(each) * u64::from(gpus) <= has;
-    fleet.is_up(node)
-        && gpus <= there.gpus
-        && demand.kinds.contains(there.kind)
-        && demand.gpu_memory_mb <= fleet.memory_of(there.kind)
-        && beside(there.cpu_milli, demand.cpu_milli)
-        && beside(there.memory_mb, demand.memory_mb)
 }
 
 /// The cluster while a plan is made.

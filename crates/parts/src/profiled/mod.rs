@@ -5,6 +5,8 @@
 mod floor;
 mod pairing;
 mod policy;
+mod trial;
 
 pub use pairing::Pairing;
-pub use policy::{Profiled, Trial};
+pub use policy::Profiled;
+pub use trial::Trial;

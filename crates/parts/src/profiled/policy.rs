@@ -1,24 +1,14 @@
 //! The policy: who is being tried out and who waits, in order of predicted service.
 
-use super::floor::{Floor, HALF, could_be_tried, trial_nodes};
+use super::floor::{Floor, HALF};
 use super::pairing::{Alone, Pairing, Residents};
+use super::trial::{Trial, could_be_tried};
 use crate::predict::LoadForecast;
 use heeler_engine::{Calibration, Job, Note, Phase, Policy, Predict, View};
-use heeler_model::{Assignment, JobId, Milli, Plan, Reason, Span, Stop, Time, Wait};
+use heeler_model::{Assignment, JobId, Milli, NodeId, Plan, Reason, Stop, Time, Wait};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// How jobs are tried out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trial {
-    /// On how many nodes.
-    pub nodes: u32,
-    /// For how long.
-    pub span: Span,
-    /// Jobs of more GPUs are not.
-    pub gpus_max: u32,
-}
 
 /// Where a job stands: predicted service, when it came, its number.
 type Place = (i64, Time, JobId);
@@ -34,6 +24,9 @@ struct Books {
     placed: BTreeSet<(Time, i64, JobId)>,
     /// Of those, who is being tried out.
     trying: BTreeSet<JobId>,
+    /// Who waits for a trial, and until when he does.
+    #[serde(default)]
+    hopes: BTreeSet<(Time, JobId)>,
     load: LoadForecast,
     stirred: bool,
 }
@@ -77,18 +70,15 @@ impl Profiled {
         service.clamp(0.0, KEY_MAX) as i64
     }
 
-    fn is_small(&self, job: &Job) -> bool {
-        let demand = &job.spec.demand;
-        let sized = (1..=self.trial.gpus_max).contains(&demand.asked());
-        sized && demand.share.is_whole() && job.spec.replica().is_none()
-    }
-
     /// Whether a waiting job is to be tried out before anything else.
     fn is_new(&self, job: &Job, view: &View) -> bool {
-        let fleet = view.fleet();
-        let could =
-            || trial_nodes(self.trial.nodes, &fleet).any(|node| could_be_tried(job, node, &fleet));
-        self.is_small(job) && job.attained < self.trial.span && could()
+        let could = || self.trials(view).any(|node| could_be_tried(job, node, &view.fleet()));
+        self.trial.is_for(job) && view.now() < self.trial.hopes_until(job) && could()
+    }
+
+    /// The nodes for trials.
+    fn trials(&self, view: &View) -> impl Iterator<Item = NodeId> + use<> {
+        self.trial.nodes(&view.fleet())
     }
 
     /// When a job that is being tried out has been.
@@ -113,6 +103,9 @@ impl Profiled {
         let key = self.key(job, view);
         self.books.keys.insert(id, key);
         self.books.queue.insert((key, job.submitted, id));
+        if self.trial.nodes > 0 && self.trial.is_for(job) {
+            self.books.hopes.insert((self.trial.hopes_until(job), id));
+        }
         self.books.stirred = true;
     }
 
@@ -120,6 +113,7 @@ impl Profiled {
         if let Some(key) = self.books.keys.get(&id) {
             self.books.queue.remove(&(*key, view.job(id).submitted, id));
         }
+        self.books.hopes.retain(|(_, other)| *other != id);
     }
 
     fn placed(&mut self, id: JobId, view: &View) {
@@ -128,10 +122,10 @@ impl Profiled {
         let job = view.job(id);
         let key = self.books.keys.get(&id).copied().unwrap_or_default();
         self.books.placed.insert((view.now(), key, id));
-        let trials: Vec<_> = trial_nodes(self.trial.nodes, &view.fleet()).collect();
+        let trials: Vec<_> = self.trials(view).collect();
         let on = job.assignment.iter().flat_map(|on| on.placement.slices());
         let inside = on.into_iter().all(|slice| trials.contains(&slice.node));
-        if inside && self.is_small(job) && job.attained < self.trial.span {
+        if inside && self.trial.is_for(job) {
             self.books.trying.insert(id);
         }
     }
@@ -259,7 +253,7 @@ impl Profiled {
 impl Policy for Profiled {
     fn plan(&self, view: &View) -> Plan {
         let mut plan = Plan::none();
-        let trials = trial_nodes(self.trial.nodes, &view.fleet()).collect();
+        let trials = self.trials(view).collect();
         let (new, old): (Vec<Place>, Vec<Place>) =
             self.books.queue.iter().partition(|place| self.is_new(view.job(place.2), view));
         let mut floor = Floor::new(view, trials);
@@ -293,7 +287,10 @@ impl Policy for Profiled {
                 self.books.stirred = true;
             }
             Note::Changed => self.books.stirred = true,
-            Note::Deciding => self.books.load.pass(view.now()),
+            Note::Deciding => {
+                self.books.load.pass(view.now());
+                self.books.hopes.retain(|(until, _)| *until > view.now());
+            }
             Note::Decided => self.books.stirred = false,
             Note::Began(_)
             | Note::Progressed(_)
@@ -306,12 +303,15 @@ impl Policy for Profiled {
 
     fn is_due(&self, view: &View) -> bool {
         let tried = |id: &JobId| self.tried_at(view.job(*id)) <= view.now();
-        self.books.stirred || self.books.trying.iter().any(tried)
+        let gone = self.books.hopes.first().is_some_and(|(until, _)| *until <= view.now());
+        self.books.stirred || gone || self.books.trying.iter().any(tried)
     }
 
     fn wake(&self, view: &View) -> Option<Time> {
         let ends = self.books.trying.iter().map(|id| self.tried_at(view.job(*id)));
-        ends.filter(|at| *at < Time::MAX).min().map(|at| at.max(view.now()))
+        let hope = self.books.hopes.first().map(|(until, _)| *until);
+        let next = ends.chain(hope).filter(|at| *at < Time::MAX).min();
+        next.map(|at| at.max(view.now()))
     }
 
     fn packs(&self) -> bool {

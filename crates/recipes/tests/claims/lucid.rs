@@ -2,6 +2,7 @@
 //! leave room.
 
 use super::scene::{Knobs, Row, Scene, job, rows};
+use heeler_engine::Starts;
 use heeler_sim::metrics::Summary;
 use heeler_sim::workload::{GeneratorOptions, Shape};
 use heeler_sim::world::{Cost, Costs, Sharing};
@@ -25,6 +26,18 @@ fn lucid_tries_jobs_out_first() {
     assert_eq!(long.map(|name| run.end(name)), [1000.0, 1100.0, 1200.0]);
     assert_eq!(run.stays("one"), [(0.0, 100.0, 2, 1), (100.0, 1000.0, 2, 1)]);
     assert_eq!(run.stays("short"), [(500.0, 550.0, 2, 1)]);
+}
+
+/// As before, but nobody waits longer than 150 s for a trial: `three`, whose turn would come at 200,
+/// goes on at once.
+#[test]
+fn lucid_lets_nobody_wait_long_for_a_trial() {
+    let long = ["one", "two", "three"];
+    let knobs = &[ORACLE, ("nodes", "1"), ("time", "100 s"), ("patience", "150 s")];
+    let run = Scene::new("4x2", long.map(|name| job(name, 0, 2, 1000))).run("lucid", knobs);
+    assert_eq!(long.map(|name| run.start(name)), [0.0, 100.0, 150.0]);
+    assert_eq!(run.stays("two").len(), 2);
+    assert_eq!(run.stays("three"), [(150.0, 1150.0, 2, 1)]);
 }
 
 /// Whether the second of two jobs starts beside the first on the one GPU there is.
@@ -104,6 +117,39 @@ fn lucid_comes_near_tiresias_without_stopping_anybody() {
     let lucid = scene.run("lucid", &[noisy, ("time", "80 s")]).mean_s();
     assert!(lucid < 1.2 * tiresias, "{lucid} against {tiresias}");
     assert!(lucid < 0.5 * fifo, "{lucid} against {fifo}");
+}
+
+/// A world in which who runs is settled by counting GPUs and every stop costs 40 s.
+fn counted(cluster: &str, table: impl IntoIterator<Item = Row>) -> Scene {
+    let mut scene = Scene::new(cluster, table);
+    scene.world.rules.starts = Starts::Counted;
+    scene.world.costs.undo = Cost { fixed_s: 40.0, ..Cost::default() };
+    scene
+}
+
+/// `new` counts for two GPUs at 10, so `b` and `d`, one on each node, are stopped for it; as there
+/// are no two on one node, it waits on. At 100, when `a` ends, it gets `b`'s old node, and `b` goes
+/// on elsewhere with what it lost.
+#[test]
+fn who_counts_gpus_pays_for_stops_that_help_nobody() {
+    let table = [
+        job("a", 0, 1, 100),
+        job("b", 0, 1, 2000),
+        job("c", 0, 1, 150),
+        job("d", 0, 1, 3000),
+        job("new", 10, 2, 50),
+    ];
+    let place = ("place", "best-fit-remainder-emptiest");
+    let run = counted("2x2", table).run("srtf", &[place]);
+    assert_eq!([run.start("new"), run.end("b")], [100.0, 100.0 + 1990.0 + 40.0]);
+    assert_eq!(run.preemptions(), 2);
+}
+
+/// Of two with as much to go, who waits comes before who runs.
+#[test]
+fn who_counts_gpus_stops_jobs_for_equals() {
+    let run = counted("1x1", [job("old", 0, 1, 100), job("new", 50, 1, 50)]).run("srtf", &[]);
+    assert_eq!([run.end("new"), run.end("old")], [100.0, 190.0]);
 }
 
 proptest! {

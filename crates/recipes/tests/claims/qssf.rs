@@ -28,6 +28,22 @@ fn qssf_goes_by_predicted_service() {
     assert_eq!([run.start("one"), run.start("two")], [10.0, 40.0]);
 }
 
+/// Two come at once while nobody waits: in the published program the smaller one is first, though
+/// it takes longer. Had they come while somebody waits, they would go by service.
+#[test]
+fn qssf_may_take_newcomers_by_their_gpus() {
+    let two = |at| [job("large", at, 2, 10), job("small", at, 1, 100)];
+    let starts = |table: Vec<Row>, newcomers| {
+        let run = Scene::new("1x2", table).run("qssf", &[ORACLE, ("newcomers", newcomers)]);
+        [run.start("large"), run.start("small")]
+    };
+    assert_eq!(starts(two(0).into(), "as-others"), [0.0, 10.0]);
+    assert_eq!(starts(two(0).into(), "fewest-gpus"), [100.0, 0.0]);
+    let fence = [job("runs", 0, 2, 10), job("waits", 1, 2, 1)];
+    let table = fence.into_iter().chain(two(5)).collect();
+    assert_eq!(starts(table, "fewest-gpus"), [11.0, 21.0]);
+}
+
 fn scene(seed: u64) -> Scene {
     let shape = Shape::Philly;
     let options = GeneratorOptions { shape, jobs: 1200, load: 1.1, seed, ..Default::default() };
