@@ -102,10 +102,13 @@ pub(super) fn form(
             maker.pair_in_order(&mut over, kinds, view);
         }
     } else {
+        // In a world with a list that settles ties, whoever would be put together stands together,
+        // though there is room for all: where groups are undone, that decides between equals.
+        let lined_up = forming.unpack && view.rules().ties == Ties::Previous;
         for _ in 0..forming.most {
             let before = over;
             for maker in &mut makers {
-                if over > 0 {
+                if over > 0 || lined_up {
                     maker.pair(&mut over, kinds, view);
                 }
             }

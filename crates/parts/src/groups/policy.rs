@@ -30,6 +30,10 @@ struct Books {
     line: Vec<JobId>,
     /// Who is among them.
     inside: BTreeSet<JobId>,
+    /// Jobs as they stand in the decision being taken. Once they have started, they would stand
+    /// elsewhere in worlds where those that never ran are as long as their owners say.
+    #[serde(default)]
+    standing: Vec<JobId>,
     /// Whether something happened since the last decision.
     stirred: bool,
     /// When that was.
@@ -148,12 +152,9 @@ impl Groups {
         }
     }
 
-    /// Jobs stand in the order of this decision, the largest in front.
+    /// Jobs stand in the order of the decision that was taken, the largest in front.
     fn line_up(&mut self, view: &View) {
-        let mut line: Vec<JobId> = match &self.rank {
-            Rank::Queues(_) => self.books.line.clone(),
-            _ => self.order(view).into_iter().map(|(_, job)| job.id).collect(),
-        };
+        let mut line = std::mem::take(&mut self.books.standing);
         line.retain(|id| view.jobs().get(*id).is_some());
         line.sort_by_key(|id| std::cmp::Reverse(view.job(*id).spec.demand.asked()));
         let ranked: BTreeSet<JobId> = line.iter().copied().collect();
@@ -275,6 +276,12 @@ impl Policy for Groups {
             Note::Deciding => {
                 self.books.deciding = true;
                 self.demote(view);
+                if view.rules().ties == Ties::Previous {
+                    self.books.standing = match &self.rank {
+                        Rank::Queues(_) => self.books.line.clone(),
+                        _ => self.order(view).into_iter().map(|(_, job)| job.id).collect(),
+                    };
+                }
             }
             Note::Began(_)
             | Note::Progressed(_)
