@@ -50,8 +50,8 @@ struct Walk<'a> {
     /// Nodes on which jobs have no more than they asked for.
     tight: &'a BTreeSet<NodeId>,
     order: Vec<Crew>,
-    /// GPUs by how late in the order their present holder is.
-    held: BTreeMap<(NodeId, u32), usize>,
+    /// How late in the order the present holder of each GPU of each node is.
+    held: Vec<Vec<usize>>,
     used: BTreeMap<TenantId, i64>,
     draft: Draft<'a>,
     targets: Targets,
@@ -72,7 +72,10 @@ impl<'a> Walk<'a> {
         let mut order: Vec<Crew> = crews.collect();
         order.sort_by_cached_key(|crew| rank(crew, view, over));
         let mut draft = view.state().draft();
-        let (mut held, mut used) = (BTreeMap::new(), BTreeMap::new());
+        let nodes = draft.cluster().nodes.iter();
+        let mut held: Vec<Vec<usize>> =
+            nodes.map(|node| vec![usize::MAX; node.gpus as usize]).collect();
+        let mut used = BTreeMap::new();
         let tenants = view.tenants();
         for (index, id) in
             order.iter().enumerate().flat_map(|(i, crew)| crew.iter().map(move |id| (i, *id)))
@@ -84,7 +87,8 @@ impl<'a> Walk<'a> {
                 *used.entry(tenant).or_default() -= on.milli() as i64;
             }
             for slice in on.placement.slices() {
-                held.extend(slice.slots.iter().map(|slot| ((slice.node, slot), index)));
+                let held = &mut held[slice.node.index()];
+                slice.slots.iter().for_each(|slot| held[slot as usize] = index);
             }
         }
         for tenant in (0..tenants.len() as u16).map(TenantId) {
@@ -239,7 +243,7 @@ impl<'a> Walk<'a> {
             let all = self.draft.cluster().nodes[node.index()].slots();
             let mut slots: Vec<u32> = all.iter().filter(fits).collect();
             slots.sort_by_key(|slot| {
-                let last = self.held.get(&(*node, *slot)).copied().unwrap_or(usize::MAX);
+                let last = self.held[node.index()][*slot as usize];
                 (!mine.contains(*slot), if part { left(*slot) } else { 0 }, Reverse(last), *slot)
             });
             slots.truncate(*gpus as usize);
