@@ -167,12 +167,21 @@ impl Classes {
 
     /// For whom GPUs are kept with which the first who waits for more could start.
     fn in_the_way(&self, desk: &mut Desk, kept: &Kept) -> Vec<JobId> {
-        let mut waiting = self.waiting(false).filter_map(|id| Some((id, kept.get(&id)?.as_ref()?)));
+        let view = desk.view;
+        let mut waiting: Vec<(JobId, &Placement)> =
+            kept.iter().filter_map(|(id, kept)| Some((*id, kept.as_ref()?))).collect();
+        waiting.sort_by_cached_key(|(id, _)| (view.job(*id).submitted, *id));
+        let mut waiting = waiting.into_iter();
         let Some((first, has)) = waiting.next() else { return Vec::new() };
-        let others: Vec<(JobId, &Placement)> = waiting.collect();
+        // One that is gathered on a node asks for nothing of other nodes.
+        let node = has.slices().first().map(|slice| slice.node).filter(|node| {
+            desk.size(desk.draft.kind_of(*node)) >= view.job(first).spec.demand.asked()
+        });
+        let near = |on: &Placement| on.slices().iter().any(|slice| Some(slice.node) == node);
+        let others: Vec<(JobId, &Placement)> =
+            waiting.filter(|(_, kept)| node.is_none() || near(kept)).collect();
         others.iter().for_each(|(_, kept)| desk.open(kept));
-        let job = desk.view.state().job(first);
-        let found = match gather(job, Some(has), desk) {
+        let found = match gather(view.state().job(first), Some(has), desk) {
             Found::Enough(placement) => Some(placement),
             Found::Some(_) | Found::Nothing(_) => None,
         };

@@ -151,10 +151,7 @@ impl Policy for Grants {
             if let Some(placement) = laid.runs.get(&job.id) {
                 let share = job.spec.demand.share;
                 let assignment = Assignment::new(placement.clone(), share);
-                // Who goes on as it is is no news.
-                if job.assignment.as_ref() != Some(&assignment) {
-                    plan.run.push(Run { job: job.id, assignment, lease: floor.until });
-                }
+                plan.run.push(Run { job: job.id, assignment, lease: floor.until });
                 continue;
             }
             let free = || view.fleet().free_of(job.spec.demand.kinds);
