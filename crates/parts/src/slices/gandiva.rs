@@ -37,19 +37,16 @@ impl Seating for Gandiva {
             if let Some(parts) = self.seat_for(job, books, view) {
                 books.standing.remove(&id);
                 books.seats.insert(job, parts);
+                books.settled = false;
             }
         }
-        // Each move lowers what is asked of the nodes that are used most, so there is an end to it.
-        while self.level(books, view) || (self.migration && books.spread_anew(view)) {}
-        let paired: BTreeSet<NodeId> = books.seats.nodes_of_pairs().collect();
-        for node in books.seats.nodes().collect::<Vec<_>>() {
-            if books.height(node, view) == 1 {
-                if paired.contains(&node) {
-                    books.seats.part_all(node);
-                }
-            } else if self.packing && books.over {
-                pair_up(node, &mut books.seats, &books.ledger, view);
-            }
+        if !books.settled {
+            // Each move lowers what is asked of the nodes that are used most, so there is an end.
+            while self.level(books, view) || (self.migration && books.spread_anew(view)) {}
+        }
+        let settled = std::mem::replace(&mut books.settled, true);
+        if books.over || !settled {
+            self.share(books, view);
         }
         if self.grow {
             books.allow_growth(view);
@@ -70,6 +67,20 @@ impl Seating for Gandiva {
 }
 
 impl Gandiva {
+    /// Where turns are taken two jobs may share, and nowhere else.
+    fn share(&self, books: &mut Books, view: &View) {
+        let paired: BTreeSet<NodeId> = books.seats.nodes_of_pairs().collect();
+        for node in books.seats.nodes().collect::<Vec<_>>() {
+            if books.height(node, view) == 1 {
+                if paired.contains(&node) {
+                    books.seats.part_all(node);
+                }
+            } else if self.packing && books.over {
+                pair_up(node, &mut books.seats, &books.ledger, view);
+            }
+        }
+    }
+
     /// A seat for a job: on the best node for it; if it would have to take turns there, on one from
     /// which others can move away; on several nodes, if it is larger than one.
     fn seat_for(&self, job: &Job, books: &mut Books, view: &View) -> Option<Parts> {
