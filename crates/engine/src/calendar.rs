@@ -61,7 +61,11 @@ impl Calendar {
     }
 
     /// Reservations for some time in `from..until`.
-    pub fn overlapping(&self, from: Time, until: Time) -> impl Iterator<Item = &Reservation> {
+    pub fn overlapping(
+        &self,
+        from: Time,
+        until: Time,
+    ) -> impl Iterator<Item = &Reservation> + Clone {
         self.reservations.iter().filter(move |r| r.from < until && from < r.until)
     }
 

@@ -166,11 +166,16 @@ impl Balance {
                 balance.add_current(state, job, -1);
             }
         }
-        for job in named {
-            balance.add_current(state, state.job(*job), -1);
+        for stop in plan.stop.iter().chain(&plan.end) {
+            balance.add_current(state, state.job(stop.job), -1);
         }
         for run in &plan.run {
-            balance.add(state, state.job(run.job), &run.assignment, 1);
+            let job = state.job(run.job);
+            // Who goes on as it is takes what it gives.
+            if job.assignment.as_ref() != Some(&run.assignment) {
+                balance.add_current(state, job, -1);
+                balance.add(state, job, &run.assignment, 1);
+            }
         }
         balance
     }

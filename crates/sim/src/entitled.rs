@@ -53,6 +53,10 @@ pub(crate) struct Entitled {
     wants: Vec<f64>,
     has: Vec<f64>,
     due: Vec<f64>,
+    /// What each wants for its weight, and all of them, those first who want least of it, as they
+    /// were the last time: from one time to the next hardly anybody changes place.
+    by_weight: Vec<f64>,
+    order: Vec<usize>,
     /// What there was to share when that was reckoned.
     there: f64,
     /// Whether what they are entitled to has to be reckoned anew.
@@ -88,7 +92,9 @@ impl Entitled {
             root,
             wants: none.clone(),
             has: none.clone(),
-            due: none,
+            due: none.clone(),
+            by_weight: none,
+            order: (0..tenants.len()).collect(),
             there: 0.0,
             stale: false,
             sums: vec![Sums::default(); tenants.len()],
@@ -108,6 +114,7 @@ impl Entitled {
     pub(crate) fn wants(&mut self, tenant: TenantId, gpus: f64) {
         if let Some(top) = self.root.get(tenant.index()) {
             self.wants[*top] += gpus * 1000.0;
+            self.by_weight[*top] = self.wants[*top] / weight(&self.tenants[*top]);
             self.stale = true;
         }
     }
@@ -126,7 +133,7 @@ impl Entitled {
         }
         if std::mem::take(&mut self.stale) || self.there != there_milli {
             self.there = there_milli;
-            self.due = shared(&self.tenants, &self.wants, there_milli);
+            self.share();
         }
         let span = now.since(self.last).micros() as f64;
         // Whoever is owed nothing by weight is nobody's measure.
@@ -142,6 +149,27 @@ impl Entitled {
         }
         self.draw(now);
         self.last = now;
+    }
+
+    /// Everybody's part by weight, and no more than they want; what they leave goes to the others by
+    /// weight, and at last to those without any.
+    fn share(&mut self) {
+        let Entitled { tenants, wants, due, by_weight, order, .. } = self;
+        // Whoever wants the least for its weight is served in full first, if at all.
+        order.sort_unstable_by(|a, b| by_weight[*a].total_cmp(&by_weight[*b]).then(a.cmp(b)));
+        due.fill(0.0);
+        let mut left = self.there;
+        for heavy in [true, false] {
+            let hungry = order.iter().copied();
+            let hungry = hungry.filter(|at| (tenants[*at].1 > 0.0) == heavy && wants[*at] > 0.0);
+            let mut weights: f64 = hungry.clone().map(|at| weight(&tenants[at])).sum();
+            for at in hungry {
+                let part = (left * weight(&tenants[at]) / weights).min(wants[at]);
+                due[at] = part;
+                left -= part;
+                weights -= weight(&tenants[at]);
+            }
+        }
     }
 
     /// Add to the points since the last time.
@@ -192,27 +220,9 @@ impl Entitled {
     }
 }
 
-/// Everybody's part by weight, and no more than they want; what they leave goes to the others by
-/// weight, and at last to those without any.
-fn shared(tenants: &[(TenantId, f64)], wants: &[f64], there: f64) -> Vec<f64> {
-    let mut due = vec![0.0; tenants.len()];
-    let mut left = there;
-    for heavy in [true, false] {
-        let weight = |index: usize| if heavy { tenants[index].1 } else { 1.0 };
-        let mut hungry: Vec<usize> = (0..tenants.len())
-            .filter(|index| (tenants[*index].1 > 0.0) == heavy && wants[*index] > 0.0)
-            .collect();
-        // Whoever wants the least for its weight is served in full first, if at all.
-        hungry.sort_by(|a, b| (wants[*a] / weight(*a)).total_cmp(&(wants[*b] / weight(*b))));
-        let mut weights: f64 = hungry.iter().map(|index| weight(*index)).sum();
-        for index in hungry {
-            let part = (left * weight(index) / weights).min(wants[index]);
-            due[index] = part;
-            left -= part;
-            weights -= weight(index);
-        }
-    }
-    due
+/// The weight of a tenant among those who have some, or among those who have none.
+fn weight((_, weight): &(TenantId, f64)) -> f64 {
+    if *weight > 0.0 { *weight } else { 1.0 }
 }
 
 /// How unequal values are: zero if all are the same, near one if one has everything (Gini).
@@ -239,14 +249,23 @@ mod tests {
         cluster
     }
 
+    fn shared(cluster: &Cluster, wants: [f64; 3]) -> Vec<f64> {
+        let mut entitled = Entitled::new(cluster);
+        for (tenant, gpus) in wants.into_iter().enumerate() {
+            entitled.wants(TenantId(tenant as u16), gpus / 1000.0);
+        }
+        entitled.there = 12.0;
+        entitled.share();
+        entitled.due
+    }
+
     #[test]
     fn what_one_does_not_want_goes_to_the_others_by_weight() {
         let cluster = three();
-        let tenants = Entitled::new(&cluster).tenants;
-        assert_eq!(shared(&tenants, &[99.0, 99.0, 99.0], 12.0), [3.0, 6.0, 3.0]);
-        assert_eq!(shared(&tenants, &[99.0, 99.0, 0.0], 12.0), [4.0, 8.0, 0.0]);
-        assert_eq!(shared(&tenants, &[99.0, 2.0, 1.0], 12.0), [9.0, 2.0, 1.0]);
-        assert_eq!(shared(&tenants, &[1.0, 2.0, 1.0], 12.0), [1.0, 2.0, 1.0]);
+        assert_eq!(shared(&cluster, [99.0, 99.0, 99.0]), [3.0, 6.0, 3.0]);
+        assert_eq!(shared(&cluster, [99.0, 99.0, 0.0]), [4.0, 8.0, 0.0]);
+        assert_eq!(shared(&cluster, [99.0, 2.0, 1.0]), [9.0, 2.0, 1.0]);
+        assert_eq!(shared(&cluster, [1.0, 2.0, 1.0]), [1.0, 2.0, 1.0]);
     }
 
     #[test]
@@ -254,9 +273,8 @@ mod tests {
         let mut cluster = three();
         cluster.tenants[0].quota = Some(8);
         cluster.tenants[1].quota = Some(4);
-        let tenants = Entitled::new(&cluster).tenants;
-        assert_eq!(shared(&tenants, &[99.0, 99.0, 99.0], 12.0), [8.0, 4.0, 0.0]);
-        assert_eq!(shared(&tenants, &[2.0, 3.0, 99.0], 12.0), [2.0, 3.0, 7.0]);
+        assert_eq!(shared(&cluster, [99.0, 99.0, 99.0]), [8.0, 4.0, 0.0]);
+        assert_eq!(shared(&cluster, [2.0, 3.0, 99.0]), [2.0, 3.0, 7.0]);
     }
 
     #[test]

@@ -202,24 +202,25 @@ impl<'a> Walk<'a> {
         let mut added = self.added_ends();
         added.sort_unstable();
         let running = self.pipe.ends.iter().map(|(end, job)| (end, Some(job)));
-        let mut ends = merge(running, added.into_iter()).peekable();
+        // Nothing can be promised for when those end of whom nobody knows when that will be.
+        let known = merge(running, added.into_iter()).take_while(|(end, _)| *end < Time::MAX);
+        let mut ends = known.peekable();
+        let mut seen = vec![Slots::default(); self.draft.cluster().nodes.len()];
+        // Rather the GPUs it was promised before, so that a promise does not wander.
+        let before = self.view.state().reservations().iter().find(|r| r.job == job.id);
+        let before = before.map(|r| &r.placement).filter(|p| p.gpus() == want.gpus);
         while let Some((end, ending)) = ends.next() {
             if let Some(ending) = ending {
                 self.release_for(ending, &mut left);
             }
             // All that ends together is released before anybody looks.
             let last = ends.peek().is_none_or(|(next, _)| *next > end);
-            let count = self.draft.free_of(want.demand.kinds);
-            let too_few = want.demand.share.is_whole() && count < want.gpus;
             let over = left.values().any(|left| *left < 0);
-            if !last || end == Time::MAX || too_few || over {
+            if !last || over || self.has_too_few(want, (end, end + length), &mut seen) {
                 continue;
             }
             let inner = self.draft.savepoint();
             self.hide_reserved(end, end + length);
-            // Rather the GPUs it was promised before, so that a promise does not wander.
-            let before = self.view.state().reservations().iter().find(|r| r.job == job.id);
-            let before = before.map(|r| &r.placement).filter(|p| p.gpus() == want.gpus);
             let grip = Grip::from(&want.demand);
             let placed = match before.filter(|p| self.draft.has_room_for(p, grip)) {
                 Some(placement) => Ok(placement.clone()),
@@ -238,6 +239,28 @@ impl<'a> Walk<'a> {
             }
         }
         None
+    }
+
+    /// Whether too few GPUs are free that are reserved at no time in `from..until`, wherever they
+    /// are: to count them costs far less than to hide what is reserved. `seen` is empty for every
+    /// node, before and after.
+    fn has_too_few(&self, want: &Want, (from, until): (Time, Time), seen: &mut [Slots]) -> bool {
+        let kinds = want.demand.kinds;
+        let mut count = self.draft.free_of(kinds);
+        if !want.demand.share.is_whole() || count < want.gpus {
+            return want.demand.share.is_whole();
+        }
+        let reserved = self.calendar.overlapping(from, until);
+        let slices = reserved.flat_map(|reservation| reservation.placement.slices());
+        for slice in slices.clone() {
+            if self.draft.is_up(slice.node) && kinds.contains(self.draft.kind_of(slice.node)) {
+                let seen = &mut seen[slice.node.index()];
+                count -= self.draft.unused(slice.node).and(slice.slots).without(*seen).count();
+                *seen = seen.or(slice.slots);
+            }
+        }
+        slices.for_each(|slice| seen[slice.node.index()] = Slots::default());
+        count < want.gpus
     }
 
     /// What a job's tenants would have left of their limits if it started now.

@@ -26,12 +26,32 @@ impl<'a> Behind<'a> {
         now: Time,
         planned: &BTreeMap<JobId, Option<Placement>>,
     ) -> impl Iterator<Item = Rank> + use<'a> {
+        let rest = self.pass(pipe, now, planned).clone();
+        rest.take(LOOKED_AT_MAX.saturating_sub(self.passed))
+    }
+
+    /// The last of them.
+    pub(super) fn last(
+        &mut self,
+        pipe: &'a Pipeline,
+        now: Time,
+        planned: &BTreeMap<JobId, Option<Placement>>,
+    ) -> Option<Rank> {
+        self.pass(pipe, now, planned).peek()
+    }
+
+    fn pass(
+        &mut self,
+        pipe: &'a Pipeline,
+        now: Time,
+        planned: &BTreeMap<JobId, Option<Placement>>,
+    ) -> &LastFirst<'a> {
         let all = || pipe.queue.running_last_first(now, |_| true);
         let rest = self.rest.get_or_insert_with(all);
         while rest.peek().is_some_and(|last| planned.contains_key(&last.job)) {
             rest.next();
             self.passed += 1;
         }
-        rest.clone().take(LOOKED_AT_MAX.saturating_sub(self.passed))
+        rest
     }
 }

@@ -1,6 +1,7 @@
 //! Making room: take GPUs from running jobs, as few as will do, and never for nothing.
 
 use super::Preempt;
+use super::changed::Changed;
 use super::memo::Vain;
 use super::queue::Rank;
 use super::room::{Relief, Room, keep_largest};
@@ -8,9 +9,7 @@ use super::walk::Walk;
 use crate::fleet::Grip;
 use crate::state::Job;
 use crate::traits::{Needs, Want, Wants};
-use heeler_model::{
-    Assignment, Demand, JobId, KindId, KindSet, NodeId, Placement, Reason, Run, Stop,
-};
+use heeler_model::{Assignment, Demand, JobId, KindId, KindSet, Placement, Reason, Run, Stop};
 
 /// From whom GPUs may be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +46,11 @@ impl<'a> Walk<'a> {
     }
 
     fn relieve(&mut self, job: &'a Job, want: &Want, from: From) -> bool {
+        if let From::Behind(rank) = from
+            && !self.is_anybody_behind(rank)
+        {
+            return false;
+        }
         // As it ranks before anybody has given way for it.
         let behind = self.tenant_rank(job) > 0;
         let gone = self.make_room_within_limits(job, want, (from, behind));
@@ -95,7 +99,7 @@ impl<'a> Walk<'a> {
             self.come_back(relief);
         }
         if let From::Behind(rank) = from
-            && self.pipe.is_settled(self.view)
+            && self.is_settled()
         {
             for room in rooms {
                 let kinds = room.want.demand.kinds;
@@ -140,7 +144,9 @@ impl<'a> Walk<'a> {
         from: From,
     ) -> (Vec<Room<'a>>, Box<dyn Iterator<Item = Rank> + 'a>) {
         let mut rooms = Vec::new();
-        let mut nodes = Some(Vec::new());
+        let count = self.draft.cluster().nodes.len();
+        // Nodes to look at; all of them, if it is not known which have changed.
+        let (mut nodes, mut all) = (None, false);
         for kind in want.demand.kinds.iter(self.draft.cluster().kinds.len()) {
             let demand = Demand { kinds: KindSet::only(kind), ..want.demand };
             let want = Want { demand, ..*want };
@@ -150,15 +156,21 @@ impl<'a> Walk<'a> {
                 continue;
             }
             // Nodes that were not free enough and have not changed are not free enough now.
-            match (last, &mut nodes, needs) {
-                (Some(vain), Some(nodes), Needs::OneNode) => self.changed_since(&vain, nodes),
-                _ => nodes = None,
+            match (last, needs) {
+                (Some(vain), Needs::OneNode) if !all => {
+                    let nodes = nodes.get_or_insert_with(|| Changed::none_of(count));
+                    self.changed_since(&vain, nodes);
+                }
+                _ => all = true,
             }
             rooms.push(Room::new(needs, kind, &want, &self.draft));
         }
-        let others: Box<dyn Iterator<Item = Rank> + 'a> = match nodes {
-            Some(nodes) => Box::new(self.only_on(nodes).into_iter()),
-            None => self.everybody(from),
+        let others: Box<dyn Iterator<Item = Rank> + 'a> = match (nodes, from) {
+            _ if all => self.everybody(from),
+            (Some(nodes), From::Behind(rank)) => {
+                Box::new(self.only_behind(rank, &nodes).into_iter())
+            }
+            _ => Box::new(std::iter::empty()),
         };
         (rooms, others)
     }
@@ -218,23 +230,11 @@ impl<'a> Walk<'a> {
     /// The last attempt to make room for a job, if it is still worth something.
     fn last_attempt(&self, job: &Job, want: &Want, from: From) -> Option<Vain> {
         let From::Behind(rank) = from else { return None };
-        if !self.pipe.is_settled(self.view) {
+        if !self.is_settled() {
             return None;
         }
         let vain = self.pipe.memo.recall(job.id, want.demand.kinds, rank)?;
         self.view.touched().since(vain.touched).is_some().then_some(vain)
-    }
-
-    /// Add nodes that may be freer than when an attempt failed.
-    fn changed_since(&self, vain: &Vain, nodes: &mut Vec<NodeId>) {
-        nodes.extend(self.view.touched().since(vain.touched).unwrap_or_default());
-        nodes.extend(self.pipe.memo.reseated_since(vain.reseated));
-        // What this plan has done so far is not in the logs.
-        for id in self.planned.keys() {
-            let before = self.view.job(*id).assignment.iter();
-            let slices = before.flat_map(|on| on.placement.slices());
-            nodes.extend(slices.map(|slice| slice.node));
-        }
     }
 
     /// Running jobs from whom GPUs may be taken, last first.
@@ -252,20 +252,6 @@ impl<'a> Walk<'a> {
                 Box::new(self.started.clone().into_iter().rev().chain(others))
             }
         }
-    }
-
-    /// Running jobs on some nodes, last first.
-    fn only_on(&self, mut nodes: Vec<NodeId>) -> Vec<Rank> {
-        let state = self.view.state();
-        nodes.sort_unstable();
-        nodes.dedup();
-        let ids = nodes.iter().flat_map(|node| state.on_node(*node));
-        let rank = |id: &JobId| self.pipe.queue.rank_of(state.jobs(), *id, self.now());
-        let mut ranks: Vec<Rank> = ids.filter_map(rank).collect();
-        ranks.sort_unstable_by(|a, b| b.cmp(a));
-        // Who is on several nodes is among them as often.
-        ranks.dedup();
-        ranks
     }
 
     /// What a running job could give, if it may be disturbed at all.

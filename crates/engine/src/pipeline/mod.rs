@@ -3,6 +3,7 @@
 
 mod backfill;
 mod behind;
+mod changed;
 mod counted;
 mod elastic;
 mod evict;
@@ -356,9 +357,8 @@ impl Policy for Pipeline {
         self.apart = self.tells_tenants_apart(view);
         let seats: Option<Vec<SavedSeat>> =
             serde_json::from_value(saved["seats"].clone()).map_err(wrong)?;
-        let seats = seats.into_iter().flatten();
         let lines: BTreeMap<JobId, Option<Line>> =
-            seats.map(|seat| (seat.0, line_of(&seat, view.now()))).collect();
+            seats.into_iter().flatten().map(|seat| (seat.0, line_of(&seat, view.now()))).collect();
         let ids: Vec<JobId> = view.jobs().iter().map(|job| job.id).collect();
         for id in ids {
             let job = view.job(id);

@@ -13,7 +13,7 @@ use crate::state::Job;
 use crate::traits::{Door, Want};
 use crate::view::View;
 use heeler_model::{JobId, Placement, Plan, Reason, Run, Span, Stop, TenantId, Tier, Time, Wait};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, btree_set};
 
@@ -70,6 +70,8 @@ pub(super) struct Walk<'a> {
     pub(super) displaced: usize,
     /// Running jobs that this plan has not dealt with.
     pub(super) behind: RefCell<Behind<'a>>,
+    /// Whether what was in vain stays in vain, once somebody asked.
+    pub(super) settled: OnceCell<bool>,
     /// Jobs this plan starts, in the order it does.
     pub(super) started: Vec<Rank>,
     pub(super) classes: Vec<ClassWalk<'a>>,
@@ -113,6 +115,7 @@ impl<'a> Walk<'a> {
             planned: BTreeMap::new(),
             displaced: 0,
             behind: RefCell::default(),
+            settled: OnceCell::new(),
             started: Vec::new(),
             classes: Vec::new(),
             heap: BinaryHeap::new(),

@@ -32,6 +32,8 @@ pub(super) struct Desk<'a> {
     pub(super) draft: Draft<'a>,
     pub(super) view: View<'a>,
     fills: BTreeMap<Gpu, Grip>,
+    /// How often anything has changed.
+    turn: u64,
     /// Thousandths of GPUs that tenants use, where they have limits.
     used: BTreeMap<TenantId, i64>,
     /// GPUs of each node of a kind that is up, the largest first.
@@ -49,12 +51,17 @@ impl<'a> Desk<'a> {
         }
         sizes.iter_mut().for_each(|sizes| sizes.sort_unstable_by(|one, other| other.cmp(one)));
         let (fills, used) = (BTreeMap::new(), BTreeMap::new());
-        let mut desk = Desk { draft, view: *view, fills, used, sizes };
+        let mut desk = Desk { draft, view: *view, fills, turn: 0, used, sizes };
         if view.tenants().have_limits() {
             let placed = view.state().jobs().iter().filter(|job| job.assignment.is_some());
             placed.for_each(|job| desk.count(job));
         }
         desk
+    }
+
+    /// How often what is free has changed.
+    pub(super) fn turn(&self) -> u64 {
+        self.turn
     }
 
     /// GPUs of the largest node of a kind.
@@ -99,6 +106,7 @@ impl<'a> Desk<'a> {
                 let grip = Grip { share, ..Grip::NOTHING };
                 self.draft.claim(&Placement::on(node, Slots::one(slot)), grip);
                 self.fills.insert((node, slot), grip);
+                self.turn += 1;
             }
         }
     }
@@ -108,6 +116,7 @@ impl<'a> Desk<'a> {
         for gpu in gpus(placement) {
             if let Some(grip) = self.fills.remove(&gpu) {
                 self.draft.release(&Placement::on(gpu.0, Slots::one(gpu.1)), grip);
+                self.turn += 1;
             }
         }
     }
@@ -131,6 +140,7 @@ impl<'a> Desk<'a> {
     pub(super) fn take(&mut self, job: &Job, placement: Placement, share: Milli) -> Assignment {
         let share = if has_classes(job) { share } else { job.spec.demand.share };
         self.draft.claim(&placement, grip(job, share));
+        self.turn += 1;
         if self.view.tenants().have_limits() {
             self.count(job);
         }

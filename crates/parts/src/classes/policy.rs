@@ -23,7 +23,7 @@ struct Books {
     stirred: bool,
 }
 
-/// What is kept for those who wait, after a decision.
+/// What is kept for those who wait, after a decision: something, or no longer anything.
 type Kept = BTreeMap<JobId, Option<Placement>>;
 
 impl Books {
@@ -76,17 +76,19 @@ impl Classes {
     /// there, and what others of their own have or are kept is taken.
     fn desk<'a>(&self, dropped: &BTreeSet<JobId>, view: &View<'a>) -> Desk<'a> {
         let mut desk = Desk::new(view);
-        for (id, held) in &self.books.placed {
+        let (leftover, own): (Vec<_>, Vec<_>) =
+            self.books.placed.iter().partition(|(_, held)| held.opportunistic);
+        for (id, _) in leftover {
             let job = view.state().job(*id);
-            let on = job.assignment.as_ref().filter(|_| held.opportunistic);
-            if let Some(on) = on {
+            if let Some(on) = &job.assignment {
                 desk.draft.release(&on.placement, Grip::of(&job.spec.demand, on));
             }
         }
-        for (id, held) in &self.books.placed {
-            if !held.opportunistic && has_classes(view.job(*id)) {
-                desk.fill(&held.placement);
-            }
+        // GPUs that somebody is on are not free anyway, but for who asks for a part of one.
+        let part = |id| !view.job(id).spec.demand.share.is_whole();
+        if self.waiting(false).any(part) {
+            let own = own.into_iter().filter(|(id, _)| has_classes(view.job(**id)));
+            own.for_each(|(_, held)| desk.fill(&held.placement));
         }
         let kept = self.books.kept.iter().filter(|(id, _)| !dropped.contains(id));
         kept.for_each(|(_, kept)| desk.fill(kept));
@@ -97,10 +99,14 @@ impl Classes {
     /// who wait.
     fn guarantee(&self, desk: &mut Desk, dropped: &BTreeSet<JobId>, plan: &mut Plan) -> Kept {
         let (view, mut kept) = (desk.view, BTreeMap::new());
+        let mut vain: BTreeMap<DemandId, (u64, Reason)> = BTreeMap::new();
         for id in self.waiting(false) {
             let job = view.state().job(id);
             let had = self.books.kept.get(&id).filter(|_| !dropped.contains(&id));
+            // As long as nothing changes, whoever asks for the same finds the same.
+            let known = vain.get(&job.demand).filter(|(at, _)| had.is_none() && *at == desk.turn());
             let found = match desk.within_limits(job) {
+                Ok(()) if let Some((_, reason)) = known => Found::Nothing(*reason),
                 Ok(()) => gather(job, had, desk),
                 Err(reason) => {
                     had.into_iter().for_each(|had| desk.open(had));
@@ -124,7 +130,12 @@ impl Classes {
                     Reason::Gathers { has, need }
                 }
                 Found::Nothing(reason) => {
-                    kept.insert(id, None);
+                    if self.books.kept.contains_key(&id) {
+                        kept.insert(id, None);
+                    }
+                    if !matches!(reason, Reason::OverLimit { .. }) {
+                        vain.insert(job.demand, (desk.turn(), reason));
+                    }
                     reason
                 }
             };
@@ -156,12 +167,21 @@ impl Classes {
 
     /// For whom GPUs are kept with which the first who waits for more could start.
     fn in_the_way(&self, desk: &mut Desk, kept: &Kept) -> Vec<JobId> {
-        let mut waiting = self.waiting(false).filter_map(|id| Some((id, kept.get(&id)?.as_ref()?)));
+        let view = desk.view;
+        let mut waiting: Vec<(JobId, &Placement)> =
+            kept.iter().filter_map(|(id, kept)| Some((*id, kept.as_ref()?))).collect();
+        waiting.sort_by_cached_key(|(id, _)| (view.job(*id).submitted, *id));
+        let mut waiting = waiting.into_iter();
         let Some((first, has)) = waiting.next() else { return Vec::new() };
-        let others: Vec<(JobId, &Placement)> = waiting.collect();
+        // One that is gathered on a node asks for nothing of other nodes.
+        let node = has.slices().first().map(|slice| slice.node).filter(|node| {
+            desk.size(desk.draft.kind_of(*node)) >= view.job(first).spec.demand.asked()
+        });
+        let near = |on: &Placement| on.slices().iter().any(|slice| Some(slice.node) == node);
+        let others: Vec<(JobId, &Placement)> =
+            waiting.filter(|(_, kept)| node.is_none() || near(kept)).collect();
         others.iter().for_each(|(_, kept)| desk.open(kept));
-        let job = desk.view.state().job(first);
-        let found = match gather(job, Some(has), desk) {
+        let found = match gather(view.state().job(first), Some(has), desk) {
             Found::Enough(placement) => Some(placement),
             Found::Some(_) | Found::Nothing(_) => None,
         };

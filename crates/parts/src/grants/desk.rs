@@ -5,7 +5,7 @@
 use super::policy::Behind;
 use super::{Floor, Turns};
 use crate::place::{Fit, Remainder};
-use heeler_engine::{Draft, Grip, Job, Pick, Place, View, Want};
+use heeler_engine::{DemandId, Draft, Grip, Job, Pick, Place, View, Want};
 use heeler_model::{JobId, KindSet, Placement, Reason, TenantId};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -34,6 +34,8 @@ pub(super) fn lay<'a>(
     view: &View<'a>,
 ) -> Laid {
     let mut draft = cleared(floor, view);
+    let empty = draft.savepoint();
+    let mut vain = Vain::default();
     let mut used = Used::of(floor, view);
     let mut picked: Vec<Picked> = Vec::new();
     let mut refused = BTreeMap::new();
@@ -43,10 +45,11 @@ pub(super) fn lay<'a>(
         let placed = match blocked {
             // What is free is kept for the first that does not fit. Who has GPUs may go on.
             Some(first) if !job.is_placed() => Err(Reason::Behind { ahead: 1, first }),
-            _ => used.within(job, view).and_then(|()| place(job, offer.kinds, &draft, view)),
+            _ => used.within(job, view).and_then(|()| vain.place(job, offer.kinds, &draft, view)),
         };
         match placed {
             Ok(placement) => {
+                vain.forget();
                 draft.claim(&placement, Grip::from(&job.spec.demand));
                 used.take(job, view);
                 refused.remove(&offer.job);
@@ -63,8 +66,8 @@ pub(super) fn lay<'a>(
             }
         }
     }
-    drop(draft);
-    let Some((runs, draft)) = settled(&picked, floor, view) else {
+    draft.back_to(empty);
+    let Some(runs) = settled(&picked, &mut draft, view) else {
         let runs = picked.into_iter().map(|pick| (pick.job, pick.placement)).collect();
         return Laid { runs, refused };
     };
@@ -78,11 +81,13 @@ pub(super) fn lay<'a>(
 impl Laid {
     /// What lies together now may do for somebody for whom it did not before.
     fn fill(&mut self, mut draft: Draft, mut used: Used, view: &View) {
+        let mut vain = Vain::default();
         for id in self.refused.keys().copied().collect::<Vec<_>>() {
             let job = view.state().job(id);
             let kinds = job.spec.demand.kinds;
-            let placed = used.within(job, view).and_then(|()| place(job, kinds, &draft, view));
-            if let Ok(placement) = placed {
+            let placed = used.within(job, view);
+            if let Ok(placement) = placed.and_then(|()| vain.place(job, kinds, &draft, view)) {
+                vain.forget();
                 draft.claim(&placement, Grip::from(&job.spec.demand));
                 used.take(job, view);
                 self.refused.remove(&id);
@@ -117,25 +122,46 @@ fn fresh(job: &Job, kinds: KindSet, draft: &Draft, view: &View) -> Result<Placem
     TOGETHER.place(&want, draft, view)
 }
 
-fn place(job: &Job, kinds: KindSet, draft: &Draft, view: &View) -> Result<Placement, Reason> {
-    match own(job, kinds, draft) {
-        Some(placement) => Ok(placement.clone()),
-        None => fresh(job, kinds, draft, view),
+/// Why wants could not be met, as long as nothing more is taken: whoever asks for the same is told
+/// the same, without looking again.
+#[derive(Default)]
+struct Vain(BTreeMap<(DemandId, KindSet), Reason>);
+
+impl Vain {
+    fn place(
+        &mut self,
+        job: &Job,
+        kinds: KindSet,
+        draft: &Draft,
+        view: &View,
+    ) -> Result<Placement, Reason> {
+        if let Some(placement) = own(job, kinds, draft) {
+            return Ok(placement.clone());
+        }
+        let known = self.0.get(&(job.demand, kinds)).copied();
+        let found = known.map_or_else(|| fresh(job, kinds, draft, view), Err);
+        if let Err(reason) = found {
+            self.0.insert((job.demand, kinds), reason);
+        }
+        found
+    }
+
+    fn forget(&mut self) {
+        self.0.clear();
     }
 }
 
 /// The same jobs, but whoever has GPUs of these kinds keeps them, if all others find room, too.
-fn settled<'a>(
+fn settled(
     picked: &[Picked],
-    floor: &Floor<'a>,
-    view: &View<'a>,
-) -> Option<(BTreeMap<JobId, Placement>, Draft<'a>)> {
-    let mut draft = cleared(floor, view);
+    draft: &mut Draft,
+    view: &View,
+) -> Option<BTreeMap<JobId, Placement>> {
     let mut runs = BTreeMap::new();
     let mut others = Vec::new();
     for pick in picked {
         let job = view.state().job(pick.job);
-        match own(job, pick.kinds, &draft) {
+        match own(job, pick.kinds, draft) {
             Some(placement) => {
                 draft.claim(placement, Grip::from(&job.spec.demand));
                 runs.insert(pick.job, placement.clone());
@@ -146,11 +172,11 @@ fn settled<'a>(
     others.sort_unstable_by_key(|(size, id, _)| (*size, *id));
     for (_, id, kinds) in others {
         let job = view.state().job(id);
-        let placement = fresh(job, kinds, &draft, view).ok()?;
+        let placement = fresh(job, kinds, draft, view).ok()?;
         draft.claim(&placement, Grip::from(&job.spec.demand));
         runs.insert(id, placement);
     }
-    Some((runs, draft))
+    Some(runs)
 }
 
 /// What tenants use, against their limits.

@@ -46,7 +46,7 @@ impl Given {
 
 /// The score of a party that has been given something and would next have a job run: the smallest
 /// is next. Ties go to who came first.
-pub(super) type Score<'a> = Box<dyn Fn(Party, Given, &Job) -> i64 + 'a>;
+pub(super) type Score<'a> = Box<dyn FnMut(Party, Given, &Job) -> i64 + 'a>;
 
 struct Queue<'a> {
     party: Party,
@@ -70,7 +70,7 @@ impl<'a> Ranked<'a> {
         score: Score<'a>,
     ) -> Ranked<'a> {
         let mut asking = floor.asking.clone();
-        asking.sort_by_key(|job| (key(job), job.submitted, job.id));
+        asking.sort_by_cached_key(|job| (key(job), job.submitted, job.id));
         let mut queues: BTreeMap<Party, Queue> = BTreeMap::new();
         for job in asking {
             let party = among.party(job);

@@ -35,6 +35,11 @@ pub struct Fit {
 
 impl Place for Fit {
     fn place(&self, want: &Want, free: &Draft, _view: &View) -> Result<Placement, Reason> {
+        // Most who do not fit find too few anywhere, which is soon said.
+        let count = free.free_of(want.demand.kinds);
+        if want.demand.share.is_whole() && count < want.gpus {
+            return Err(Reason::NotEnoughFree { need: want.gpus, free: count });
+        }
         let want = &widened(want, free);
         if let Some(small) = place_small(want, free, self.pick) {
             return small;

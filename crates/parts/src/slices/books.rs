@@ -24,6 +24,10 @@ pub struct Books {
     pub over: bool,
     /// Whether something happened since the last decision.
     pub stirred: bool,
+    /// Whether nothing happened by which anybody could be seated better than they were then. To
+    /// forget it costs nothing but the time to look again.
+    #[serde(skip)]
+    pub settled: bool,
 }
 
 impl Books {
@@ -39,6 +43,7 @@ impl Books {
 
     /// A job is gone.
     pub(super) fn left(&mut self, id: JobId) {
+        self.settled = false;
         self.seats.remove(id);
         self.standing.remove(&id);
         self.ledger.forget(id);

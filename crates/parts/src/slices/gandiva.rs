@@ -3,11 +3,12 @@
 //! looked at and improved: two jobs share a GPU while that measures faster than turns, jobs move
 //! where they stand in the way or too many take turns, and elastic jobs grow while nobody waits.
 
-use super::seats::{nodes_for, seat_across};
+use super::seats::{kinds_for, nodes_for, seat_across};
 use super::{Books, Load, Parts, Seating};
 use crate::packing::pair_up;
-use heeler_engine::{Job, View};
-use heeler_model::NodeId;
+use heeler_engine::{DemandId, Job, View};
+use heeler_model::{KindSet, NodeId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Gandiva's seating.
 #[derive(Clone, Copy, Debug)]
@@ -36,16 +37,16 @@ impl Seating for Gandiva {
             if let Some(parts) = self.seat_for(job, books, view) {
                 books.standing.remove(&id);
                 books.seats.insert(job, parts);
+                books.settled = false;
             }
         }
-        // Each move lowers what is asked of the nodes that are used most, so there is an end to it.
-        while self.level(books, view) || (self.migration && books.spread_anew(view)) {}
-        for node in books.seats.nodes().collect::<Vec<_>>() {
-            if books.height(node, view) == 1 {
-                books.seats.part_all(node);
-            } else if self.packing && books.over {
-                pair_up(node, &mut books.seats, &books.ledger, view);
-            }
+        if !books.settled {
+            // Each move lowers what is asked of the nodes that are used most, so there is an end.
+            while self.level(books, view) || (self.migration && books.spread_anew(view)) {}
+        }
+        let settled = std::mem::replace(&mut books.settled, true);
+        if books.over || !settled {
+            self.share(books, view);
         }
         if self.grow {
             books.allow_growth(view);
@@ -66,6 +67,20 @@ impl Seating for Gandiva {
 }
 
 impl Gandiva {
+    /// Where turns are taken two jobs may share, and nowhere else.
+    fn share(&self, books: &mut Books, view: &View) {
+        let paired: BTreeSet<NodeId> = books.seats.nodes_of_pairs().collect();
+        for node in books.seats.nodes().collect::<Vec<_>>() {
+            if books.height(node, view) == 1 {
+                if paired.contains(&node) {
+                    books.seats.part_all(node);
+                }
+            } else if self.packing && books.over {
+                pair_up(node, &mut books.seats, &books.ledger, view);
+            }
+        }
+    }
+
     /// A seat for a job: on the best node for it; if it would have to take turns there, on one from
     /// which others can move away; on several nodes, if it is larger than one.
     fn seat_for(&self, job: &Job, books: &mut Books, view: &View) -> Option<Parts> {
@@ -83,6 +98,9 @@ impl Gandiva {
     /// nothing to lose by it move if migration is off. Says whether anybody moved.
     fn level(&self, books: &mut Books, view: &View) -> bool {
         let (least, mut moved) = (books.least_height(view), false);
+        // How many times over a node may be used for there to be none used less for such a job. It
+        // is as true for jobs of other nodes that are used no more than that.
+        let mut vain: BTreeMap<(DemandId, KindSet), u64> = BTreeMap::new();
         for node in books.seats.nodes().collect::<Vec<_>>() {
             if books.height(node, view) <= least {
                 continue;
@@ -92,9 +110,16 @@ impl Gandiva {
             jobs.sort_by_key(|job| (job.is_placed(), job.id));
             for job in jobs {
                 let height = books.height(node, view);
+                let alike = (job.demand, kinds_for(job, view));
+                if vain.get(&alike).is_some_and(|vain| height <= *vain) {
+                    continue;
+                }
                 if let Some((.., other)) = best(job, books, view, Some(node), height) {
                     books.reseat(job, other);
                     moved = true;
+                    vain.clear();
+                } else {
+                    vain.insert(alike, height);
                 }
             }
         }
@@ -132,18 +157,19 @@ fn clear_node(job: &Job, books: &mut Books, view: &View) -> Option<NodeId> {
         return None;
     }
     for node in nodes {
-        let before = books.seats.clone();
+        let mut moves = Vec::new();
         for other in books.only_on(node, view) {
             if !fits(node, books)
                 && let Some((.., to)) = best(other, books, view, Some(node), 2)
             {
+                moves.push(books.seats.before(other.id, node, to));
                 books.reseat(other, to);
             }
         }
         if fits(node, books) {
             return Some(node);
         }
-        books.seats = before;
+        moves.into_iter().rev().for_each(|before| books.seats.put_back(before));
     }
     None
 }

@@ -1,6 +1,7 @@
 //! Time slices: jobs have a seat on some nodes, which may have more seats than GPUs, and take turns
 //! there. Who gets which seat, and how that is improved, is for each paper to say.
 
+mod benches;
 mod books;
 mod gandiva;
 mod load;

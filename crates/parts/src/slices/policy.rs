@@ -68,6 +68,7 @@ impl Policy for Slices {
             match targets.runs.get(&id) {
                 Some(to) if job.assignment.as_ref() == Some(to) => {}
                 Some(to) => plan.start(id, to.clone()),
+                None if targets.others_stay && job.is_placed() => {}
                 None => {
                     let refused = targets.refused.get(&id).copied();
                     let reason = refused.unwrap_or_else(|| self.takes_turns(id));
@@ -87,6 +88,7 @@ impl Policy for Slices {
         match note {
             Note::Joined(id) => {
                 self.books.joined(view.job(*id));
+                self.books.settled = false;
                 self.books.stirred = true;
             }
             Note::Left(id) => {
@@ -94,7 +96,13 @@ impl Policy for Slices {
                 self.books.stirred = true;
             }
             Note::Paused(id) if view.job(*id).leaving.is_some() => self.books.left(*id),
-            Note::Began(_) | Note::Paused(_) | Note::Changed => self.books.stirred = true,
+            Note::Began(_) | Note::Paused(_) => self.books.stirred = true,
+            Note::Changed => {
+                self.books.settled = false;
+                self.books.stirred = true;
+            }
+            // Where a job gets on may have changed.
+            Note::Reported { .. } => self.books.settled = false,
             Note::Deciding => {
                 self.books.over = view.now() >= self.books.next;
                 self.seating.improve(&mut self.books, view);
@@ -107,7 +115,6 @@ impl Policy for Slices {
             }
             Note::Placed(_)
             | Note::Progressed(_)
-            | Note::Reported { .. }
             | Note::Ran { .. }
             | Note::Load { .. }
             | Note::RoundOver { .. } => {}

@@ -2,12 +2,13 @@
 //! is its turn; a node may have more seats than GPUs. Two jobs may have one seat together.
 
 use super::Load;
+use super::benches::{Bench, Benches};
 use crate::shares::rate;
 use heeler_engine::{Job, View};
-use heeler_model::{JobId, KindId, Node, NodeId, Placement, Reach};
+use heeler_model::{JobId, KindId, KindSet, Node, NodeId, Placement, Reach};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// So many GPUs of each of some nodes.
 pub type Parts = Vec<(NodeId, u32)>;
@@ -28,20 +29,17 @@ pub struct Seat {
     each: Load,
 }
 
-/// What is seated on a node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Bench {
-    jobs: BTreeSet<JobId>,
-    load: Load,
-    /// The number of GPUs of the job that came first since it was last empty.
-    affinity: u32,
-}
-
 /// Who has a seat where.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seats {
     seats: BTreeMap<JobId, Seat>,
-    benches: BTreeMap<NodeId, Bench>,
+    benches: Benches,
+}
+
+/// How two nodes and whoever moves between them were before.
+pub(super) struct Before {
+    seats: Vec<(JobId, Seat)>,
+    benches: [(NodeId, Bench); 2],
 }
 
 impl Seat {
@@ -68,7 +66,7 @@ impl Seats {
         parts.sort_unstable();
         let each = Load::each(&job.spec.demand);
         for (node, gpus) in &parts {
-            let bench = self.benches.entry(*node).or_default();
+            let bench = self.benches.at(*node);
             if bench.jobs.is_empty() {
                 bench.affinity = *gpus;
             }
@@ -91,12 +89,9 @@ impl Seats {
         self.part(id);
         let seat = self.seats.remove(&id)?;
         for (node, gpus) in &seat.parts {
-            let bench = self.benches.get_mut(node).expect("a seat is on a bench");
+            let bench = self.benches.at(*node);
             bench.jobs.remove(&id);
             bench.load -= seat.each.on(*gpus);
-            if bench.jobs.is_empty() {
-                self.benches.remove(node);
-            }
         }
         Some(seat)
     }
@@ -115,6 +110,23 @@ impl Seats {
         let beside = self.seats.get_mut(&id).and_then(|seat| seat.beside.take());
         if let Some(other) = beside.and_then(|other| self.seats.get_mut(&other)) {
             other.beside = None;
+        }
+    }
+
+    /// How things are before a job moves from its node to another.
+    pub(super) fn before(&self, id: JobId, from: NodeId, to: NodeId) -> Before {
+        let beside = self.seats.get(&id).and_then(|seat| seat.beside);
+        let both = [Some(id), beside].into_iter().flatten();
+        let seats = both.filter_map(|id| Some((id, self.seats.get(&id)?.clone()))).collect();
+        let bench = |node| (node, self.benches.get(node).cloned().unwrap_or_default());
+        Before { seats, benches: [bench(from), bench(to)] }
+    }
+
+    /// Let it not have moved.
+    pub(super) fn put_back(&mut self, before: Before) {
+        self.seats.extend(before.seats);
+        for (node, bench) in before.benches {
+            *self.benches.at(node) = bench;
         }
     }
 
@@ -141,39 +153,52 @@ impl Seats {
         self.seats.iter().filter_map(pair).filter(|(id, beside)| id < beside)
     }
 
+    /// Nodes of jobs that have one seat together.
+    pub(super) fn nodes_of_pairs(&self) -> impl Iterator<Item = NodeId> {
+        let paired = self.seats.values().filter(|seat| seat.beside.is_some());
+        paired.flat_map(|seat| seat.parts.iter().map(|(node, _)| *node))
+    }
+
     /// Nodes with seats.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> {
-        self.benches.keys().copied()
+        self.benches.iter().map(|(node, _)| node)
     }
 
     /// Jobs with a seat on a node.
     pub fn on(&self, node: NodeId) -> impl Iterator<Item = JobId> {
-        self.benches.get(&node).into_iter().flat_map(|bench| bench.jobs.iter().copied())
+        self.benches.get(node).into_iter().flat_map(|bench| bench.jobs.iter().copied())
     }
 
     /// How many jobs have a seat on a node.
     pub fn count(&self, node: NodeId) -> u32 {
-        self.benches.get(&node).map_or(0, |bench| bench.jobs.len() as u32)
+        self.benches.get(node).map_or(0, |bench| bench.jobs.len() as u32)
     }
 
     /// What jobs ask of a node.
     pub fn load(&self, node: NodeId) -> Load {
-        self.benches.get(&node).map_or_else(Load::default, |bench| bench.load)
+        self.benches.get(node).map_or_else(Load::default, |bench| bench.load)
     }
 
     /// GPUs of the jobs that a node is meant for; none, if nobody has a seat there.
     pub fn affinity(&self, node: NodeId) -> Option<u32> {
-        self.benches.get(&node).map(|bench| bench.affinity)
+        self.benches.get(node).map(|bench| bench.affinity)
     }
 
     /// What jobs ask of a node at one time, where those that run together count once.
     pub fn load_of_seats(&self, node: NodeId) -> u64 {
-        let both = self.pairs().filter_map(|(id, _)| {
+        let both = self.on(node).filter_map(|id| {
             let seat = &self.seats[&id];
-            (seat.node() == Some(node)).then(|| seat.each.on(seat.gpus()).gpu_milli)
+            let first = seat.beside.is_some_and(|beside| id < beside) && seat.node() == Some(node);
+            first.then(|| seat.each.on(seat.gpus()).gpu_milli)
         });
         self.load(node).gpu_milli - both.sum::<u64>()
     }
+}
+
+/// The kinds of GPU on which a job gets on.
+pub(super) fn kinds_for(job: &Job, view: &View) -> KindSet {
+    let kinds = job.spec.demand.kinds.iter(view.fleet().cluster().kinds.len());
+    kinds.filter(|kind| rate(job, *kind, view) > 0.0).fold(KindSet::NONE, KindSet::with)
 }
 
 /// Nodes that are up and could have so many GPUs of a job at once, if they were empty.
@@ -183,12 +208,12 @@ pub(super) fn nodes_for<'a>(
     view: &'a View,
 ) -> impl Iterator<Item = NodeId> + 'a {
     let fleet = view.fleet();
-    let count = fleet.cluster().nodes.len() as u32;
-    let each = Load::each(&job.spec.demand);
-    (0..count).map(NodeId).filter(move |id| {
+    let kinds = kinds_for(job, view);
+    let all = Load::each(&job.spec.demand).on(gpus);
+    (0..fleet.cluster().nodes.len() as u32).map(NodeId).filter(move |id| {
         let node = &fleet.cluster().nodes[id.index()];
-        let there = fleet.is_up(*id) && node.gpus >= gpus && each.on(gpus).height(node) == 1;
-        there && job.spec.demand.kinds.contains(node.kind) && rate(job, node.kind, view) > 0.0
+        let there = fleet.is_up(*id) && node.gpus >= gpus && kinds.contains(node.kind);
+        there && all.height(node) == 1
     })
 }
 

@@ -24,6 +24,8 @@ pub struct Targets {
     pub refused: BTreeMap<JobId, Reason>,
     /// Nodes on which somebody waits.
     pub crowded: BTreeSet<NodeId>,
+    /// Whoever has GPUs and is not named above keeps them.
+    pub others_stay: bool,
 }
 
 /// Jobs that run together: one, or two on the same GPUs.
@@ -32,6 +34,9 @@ type Crew = SmallVec<[JobId; 2]>;
 /// Who should run now. `over` says that the turns are over.
 pub fn take_turns(view: &View, seats: &Seats, over: bool) -> Targets {
     let first = Walk::new(view, seats, over, &BTreeSet::new()).run();
+    if first.others_stay {
+        return first;
+    }
     let grown = |(id, seat): (JobId, &Seat)| {
         let crowded = seat.node().is_some_and(|node| first.crowded.contains(&node));
         let gpus = first.runs.get(&id).map_or(0, Assignment::gpus);
@@ -50,8 +55,8 @@ struct Walk<'a> {
     /// Nodes on which jobs have no more than they asked for.
     tight: &'a BTreeSet<NodeId>,
     order: Vec<Crew>,
-    /// GPUs by how late in the order their present holder is.
-    held: BTreeMap<(NodeId, u32), usize>,
+    /// How late in the order the present holder of each GPU of each node is.
+    held: Vec<Vec<usize>>,
     used: BTreeMap<TenantId, i64>,
     draft: Draft<'a>,
     targets: Targets,
@@ -69,10 +74,16 @@ impl<'a> Walk<'a> {
             Some(beside) => Some(smallvec![id, beside]),
             None => Some(smallvec![id]),
         });
-        let mut order: Vec<Crew> = crews.collect();
+        // Between turns nearly always nobody can be disturbed: then only those who wait matter.
+        let others_stay = !over && is_everybody_seated(view, seats);
+        let waits = |crew: &Crew| !view.job(crew[0]).is_placed();
+        let mut order: Vec<Crew> = crews.filter(|crew| !others_stay || waits(crew)).collect();
         order.sort_by_cached_key(|crew| rank(crew, view, over));
         let mut draft = view.state().draft();
-        let (mut held, mut used) = (BTreeMap::new(), BTreeMap::new());
+        let nodes = draft.cluster().nodes.iter();
+        let mut held: Vec<Vec<usize>> =
+            nodes.map(|node| vec![usize::MAX; node.gpus as usize]).collect();
+        let mut used = BTreeMap::new();
         let tenants = view.tenants();
         for (index, id) in
             order.iter().enumerate().flat_map(|(i, crew)| crew.iter().map(move |id| (i, *id)))
@@ -84,13 +95,15 @@ impl<'a> Walk<'a> {
                 *used.entry(tenant).or_default() -= on.milli() as i64;
             }
             for slice in on.placement.slices() {
-                held.extend(slice.slots.iter().map(|slot| ((slice.node, slot), index)));
+                let held = &mut held[slice.node.index()];
+                slice.slots.iter().for_each(|slot| held[slot as usize] = index);
             }
         }
         for tenant in (0..tenants.len() as u16).map(TenantId) {
             *used.entry(tenant).or_default() += tenants.usage(tenant).milli as i64;
         }
-        Walk { view, seats, tight, order, held, used, draft, targets: Targets::default() }
+        let targets = Targets { others_stay, ..Targets::default() };
+        Walk { view, seats, tight, order, held, used, draft, targets }
     }
 
     fn run(mut self) -> Targets {
@@ -236,10 +249,13 @@ impl<'a> Walk<'a> {
                 }
                 false => left(*slot) == Milli::WHOLE.0,
             };
+            if !part && self.draft.unused(*node).count() < *gpus {
+                return None;
+            }
             let all = self.draft.cluster().nodes[node.index()].slots();
             let mut slots: Vec<u32> = all.iter().filter(fits).collect();
             slots.sort_by_key(|slot| {
-                let last = self.held.get(&(*node, *slot)).copied().unwrap_or(usize::MAX);
+                let last = self.held[node.index()][*slot as usize];
                 (!mine.contains(*slot), if part { left(*slot) } else { 0 }, Reverse(last), *slot)
             });
             slots.truncate(*gpus as usize);
@@ -251,6 +267,22 @@ impl<'a> Walk<'a> {
         }
         Some(Placement::new(slices))
     }
+}
+
+/// Whether whoever has GPUs has those of its seat, and nobody may have more or is held to a limit.
+fn is_everybody_seated(view: &View, seats: &Seats) -> bool {
+    let fleet = view.fleet();
+    let is_seated = |(id, seat): (JobId, &Seat)| {
+        let job = view.job(id);
+        let beside = seat.beside.map(|id| view.job(id).assignment.as_ref());
+        let Some(on) = &job.assignment else { return beside.flatten().is_none() };
+        let share = if beside.is_some() { HALF } else { job.spec.demand.share };
+        let as_given = on.share == share && on.portion.is_none() && fleet.are_up(&on.placement);
+        as_given && beside.is_none_or(|other| other == Some(on)) && seat.is_met_by(&on.placement)
+    };
+    let may_grow = |seat: &Seat| seat.most > seat.gpus();
+    let mut all = seats.iter();
+    !view.tenants().have_limits() && all.all(|seat| !may_grow(seat.1) && is_seated(seat))
 }
 
 /// What a job takes of a node with a share of each GPU.
