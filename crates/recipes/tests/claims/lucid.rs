@@ -28,8 +28,8 @@ fn lucid_tries_jobs_out_first() {
     assert_eq!(run.stays("short"), [(500.0, 550.0, 2, 1)]);
 }
 
-/// As before, but nobody waits longer than 150 s for a trial: `three`, whose turn would come at 200,
-/// goes on at once.
+/// As before, but nobody waits longer than 150 s for a trial: `three`, whose turn would come at
+/// 200, goes on then.
 #[test]
 fn lucid_lets_nobody_wait_long_for_a_trial() {
     let long = ["one", "two", "three"];
