@@ -151,8 +151,8 @@ impl Entitled {
         self.last = now;
     }
 
-    /// Everybody's part by weight, and no more than they want; what they leave goes to the others by
-    /// weight, and at last to those without any.
+    /// Everybody's part by weight, and no more than they want; what they leave goes to the others
+    /// by weight, and at last to those without any.
     fn share(&mut self) {
         let Entitled { tenants, wants, due, by_weight, order, .. } = self;
         // Whoever wants the least for its weight is served in full first, if at all.

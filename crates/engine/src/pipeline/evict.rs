@@ -35,7 +35,8 @@ impl<'a> Walk<'a> {
             Preempt::Never => false,
             Preempt::ByOrder { strictly, .. } => {
                 let rank = if strictly { rank.last_of_its_key() } else { rank };
-                wants.iter().any(|want| self.relieve(job, want, From::Behind(rank)))
+                self.is_anybody_behind(rank)
+                    && wants.iter().any(|want| self.relieve(job, want, From::Behind(rank)))
             }
             Preempt::Reclaim { from_used, .. } => wants.iter().any(|want| {
                 self.is_within_quota(job, want)
@@ -46,11 +47,6 @@ impl<'a> Walk<'a> {
     }
 
     fn relieve(&mut self, job: &'a Job, want: &Want, from: From) -> bool {
-        if let From::Behind(rank) = from
-            && !self.is_anybody_behind(rank)
-        {
-            return false;
-        }
         // As it ranks before anybody has given way for it.
         let behind = self.tenant_rank(job) > 0;
         let gone = self.make_room_within_limits(job, want, (from, behind));

@@ -1,4 +1,4 @@
-//! What is seated on each node, kept by node, because whoever looks for a seat looks at all of them.
+//! What is seated on each node. Whoever looks for a seat looks at all of them.
 
 use super::Load;
 use heeler_model::{JobId, NodeId};
