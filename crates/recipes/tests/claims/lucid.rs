@@ -135,8 +135,8 @@ fn who_counts_gpus_pays_for_stops_that_help_nobody() {
     let table = [
         job("a", 0, 1, 100),
         job("b", 0, 1, 2000),
-        job("c", 0, 1, 150),
-        job("d", 0, 1, 3000),
+        job("c", 1, 1, 150),
+        job("d", 1, 1, 3000),
         job("new", 10, 2, 50),
     ];
     let place = ("place", "best-fit-remainder-emptiest");
