@@ -4,6 +4,7 @@
 //! compared, ordered and serialised; quantities are integers wherever a decision compares them.
 
 mod cluster;
+mod date;
 mod demand;
 mod event;
 mod ids;
@@ -18,6 +19,7 @@ mod report;
 mod time;
 
 pub use cluster::{Cluster, Kind, Node, Price, Tenant};
+pub use date::universal_time;
 pub use demand::{Demand, Reach, Sizes, Step};
 pub use event::{Event, Exit};
 pub use ids::{Generation, JobId, KindId, ModelId, NodeId, RackId, ServiceId, StudyId, TenantId};
@@ -29,6 +31,6 @@ pub use placement::{Assignment, GPUS_PER_NODE_MAX, Placement, Portion, Slice, Sl
 pub use plan::{Action, Plan, Promise, Reservation, Run, Scope, Stop, Transition, Wait};
 pub use quantity::{KindSet, Milli};
 pub use reason::{Reason, Tier};
-pub use render::{Naming, Words, render, universal_time};
+pub use render::{Naming, Words, render};
 pub use report::{Load, Report};
 pub use time::{SECOND_US, SPAN_EXPECTED, Span, Time};

@@ -3,8 +3,9 @@
 
 use crate::queue::Happening;
 use crate::simulation::Simulation;
-use crate::world::{Sharer, Sharing};
+use crate::world::Sharer;
 use heeler_model::{Assignment, Cluster, Event, Generation, JobId, NodeId, Span, Stages};
+use heeler_solve::interleave::turns_beside;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
@@ -183,7 +184,7 @@ impl Simulation {
                 return 0.5;
             }
             let stages = spec(job).stages().zip(spec(other.0).stages());
-            let known = stages.and_then(|(own, theirs)| Sharing::giving_way(own, theirs));
+            let known = stages.and_then(|(own, theirs)| pace_giving_way(own, theirs));
             known.unwrap_or_else(|| beside(&[*other]))
         };
         others.iter().map(to).fold(1.0, f64::min)
@@ -234,4 +235,12 @@ impl Simulation {
         self.expect_change(job);
         Some(Event::Progress { job, generation, done, from, pace })
     }
+}
+
+/// The part of its pace alone that a job has which gives way to another with a guarantee, by the
+/// stages of both.
+fn pace_giving_way(job: &Stages, to: &Stages) -> Option<f64> {
+    let turns = turns_beside(&job.stage_s, &to.stage_s)?;
+    let iteration_s = job.iteration_s.max(turns * to.iteration_s);
+    (iteration_s > 0.0 && iteration_s.is_finite()).then(|| job.iteration_s / iteration_s)
 }

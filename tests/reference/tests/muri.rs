@@ -379,14 +379,14 @@ fn sizes(data: &Path, trace: &'static str) {
 ///
 /// - They cannot be: nobody could complete as early (the test below). Without the stretch of 1.015
 ///   they could.
-/// - A replica of that program, with the solver it calls, comes to other figures. Mean, makespan and
-///   99th percentile are off by +3.7, +0.0 and +44.0 % on trace3, +13.2, +1.1 and +1.8 % on
+/// - A replica of that program, with the solver it calls, comes to other figures. Mean, makespan
+///   and 99th percentile are off by +3.7, +0.0 and +44.0 % on trace3, +13.2, +1.1 and +1.8 % on
 ///   trace3_pr, +12.1, +1.7 and +3.6 % on trace1, and +0.6, +0.7 and -1.3 % on trace1_pr.
-/// - In half to 99 % of its decisions one old job alone decides the worst ratio, and what the others
-///   get is open. Where everybody comes at once the mean on trace3_pr is 1.49 to 1.58 million
-///   seconds if the middle of all best answers is moved by chance by 0.1 to 10 %, 1.70 as that
-///   solver ends, 3.77 with the least shares and 4.11 in the middle itself; on trace1_pr 3.2 (by
-///   1 %), 3.33, 7.02 and 8.47. Published were 1.50 and 3.31.
+/// - In half to 99 % of its decisions one old job alone decides the worst ratio, and what the
+///   others get is open. Where everybody comes at once the mean on trace3_pr is 1.49 to 1.58
+///   million seconds if the middle of all best answers is moved by chance by 0.1 to 10 %, 1.70 as
+///   that solver ends, 3.77 with the least shares and 4.11 in the middle itself; on trace1_pr 3.2
+///   (by 1 %), 3.33, 7.02 and 8.47. Published were 1.50 and 3.31.
 /// - Nothing that was tried has all within 3 %: with and without the stretch and the costs of
 ///   starting, with ratios of times or, as in that program, of times to numbers of iterations, with
 ///   an equal part rounded up or not, by time or GPU time served, with rounds of six minutes. The

@@ -1,5 +1,5 @@
-//! GPUs that are used in part, by several jobs or by one that asked for less than all of it. What is
-//! left of each stands at a place of its own, so that a claim finds it without a search.
+//! GPUs that are used in part, by several jobs or by one that asked for less than all of it. What
+//! is left of each stands at a place of its own, so that a claim finds it without a search.
 
 use super::{Grip, NodeSet};
 use heeler_model::{Cluster, KindId, Milli, NodeId};

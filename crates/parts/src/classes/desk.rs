@@ -128,7 +128,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// A job is kept GPUs. It counts as if it had all it needs, or others of its tenant would pass it.
+    /// A job is kept GPUs. It counts as if it had all it needs, or others of its tenant would pass
+    /// it.
     pub(super) fn keep(&mut self, job: &Job, placement: &Placement) {
         self.fill(placement);
         if self.view.tenants().have_limits() {
@@ -187,8 +188,8 @@ impl<'a> Desk<'a> {
         Ok(Placement::new(slices))
     }
 
-    /// GPUs that a job could be on beside others: those of a kind, or of a rack or a node if that is
-    /// how far it may reach, each with how busy it is.
+    /// GPUs that a job could be on beside others: those of a kind, or of a rack or a node if that
+    /// is how far it may reach, each with how busy it is.
     fn left_over(&self, job: &Job, grip: Grip, loads: &Tried) -> Vec<Vec<(f64, Gpu)>> {
         let (demand, draft) = (&job.spec.demand, &self.draft);
         let mut found: BTreeMap<(KindId, u32), Vec<(f64, Gpu)>> = BTreeMap::new();

@@ -1,6 +1,6 @@
-//! GPUs for a job that is guaranteed them. One that fits on a node takes the first node with enough;
-//! if there is none, it is kept what the node with most has, and what comes free there, until it has
-//! enough. A larger one is kept whole nodes until it has enough of them.
+//! GPUs for a job that is guaranteed them. One that fits on a node takes the first node with
+//! enough; if there is none, it is kept what the node with most has, and what comes free there,
+//! until it has enough. A larger one is kept whole nodes until it has enough of them.
 
 use super::desk::{Desk, has_classes};
 use crate::place::why_not;

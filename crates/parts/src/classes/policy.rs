@@ -1,5 +1,5 @@
-//! The policy: who is guaranteed GPUs comes first and is kept what it needs, then those who take what
-//! is left over; in both classes in the order in which they came.
+//! The policy: who is guaranteed GPUs comes first and is kept what it needs, then those who take
+//! what is left over; in both classes in the order in which they came.
 
 use super::desk::{Desk, HALF, has_classes};
 use super::gather::{Found, gather};
@@ -95,8 +95,8 @@ impl Classes {
         desk
     }
 
-    /// Give GPUs to those who are guaranteed them, or keep some for them. Says what is kept for those
-    /// who wait.
+    /// Give GPUs to those who are guaranteed them, or keep some for them. Says what is kept for
+    /// those who wait.
     fn guarantee(&self, desk: &mut Desk, dropped: &BTreeSet<JobId>, plan: &mut Plan) -> Kept {
         let (view, mut kept) = (desk.view, BTreeMap::new());
         let mut vain: BTreeMap<DemandId, (u64, Reason)> = BTreeMap::new();
@@ -144,8 +144,8 @@ impl Classes {
         kept
     }
 
-    /// The same, but what is kept for somebody to no purpose is to be had for those before it: where
-    /// it may no longer have it, or where the first who waits for more could start with it.
+    /// The same, but what is kept for somebody to no purpose is to be had for those before it:
+    /// where it may no longer have it, or where the first who waits for more could start with it.
     fn settle<'a>(&self, view: &View<'a>) -> (Desk<'a>, Plan, Kept) {
         let mut dropped = BTreeSet::new();
         loop {
@@ -191,8 +191,8 @@ impl Classes {
         others.into_iter().filter_map(meets).collect()
     }
 
-    /// Those who take what is left over are there again, unless memory or CPUs are needed by one who
-    /// is guaranteed its GPUs.
+    /// Those who take what is left over are there again, unless memory or CPUs are needed by one
+    /// who is guaranteed its GPUs.
     fn give_way(&self, desk: &mut Desk, plan: &mut Plan) {
         let view = desk.view;
         for (id, held) in self.books.placed.iter().filter(|(_, held)| held.opportunistic) {

@@ -1,5 +1,5 @@
-//! Who stays where it is while the rest of its group is exchanged: most changes are of that kind, and
-//! whoever stays need not be taken from its GPUs and put back on them in thought.
+//! Who stays where it is while the rest of its group is exchanged: most changes are of that kind,
+//! and whoever stays need not be taken from its GPUs and put back on them in thought.
 
 use super::form::Group;
 use super::settle::{places, share};

@@ -35,8 +35,8 @@ fn place(simulation: &Simulation, name: &str) -> Option<Placement> {
     on.map(|on| on.placement.clone())
 }
 
-/// `spare` has done 50 s when `sure` comes, does 50 s more in the 100 s beside it, and the last 20 s
-/// alone again.
+/// `spare` has done 50 s when `sure` comes, does 50 s more in the 100 s beside it, and the last 20
+/// s alone again.
 #[test]
 fn antman_guarantees_are_kept() {
     let run =

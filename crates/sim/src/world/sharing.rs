@@ -5,7 +5,7 @@
 use super::lucid_pairs;
 use crate::workload::{Names, Row, Table, TraceError};
 use heeler_model::{Cluster, KindId, Milli, ModelId, Pairs, Stages};
-use heeler_solve::interleave::{Interleaving, turns_beside};
+use heeler_solve::interleave::Interleaving;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -110,16 +110,6 @@ impl Sharing {
             .collect();
         let round_s = self.interleave.as_ref()?.round_s(&stages)?;
         Some(job.iteration_s / round_s)
-    }
-}
-
-impl Sharing {
-    /// The part of its pace alone that a job has which gives way to another with a guarantee, by the
-    /// stages of both.
-    pub fn giving_way(job: &Stages, to: &Stages) -> Option<f64> {
-        let turns = turns_beside(&job.stage_s, &to.stage_s)?;
-        let iteration_s = job.iteration_s.max(turns * to.iteration_s);
-        (iteration_s > 0.0 && iteration_s.is_finite()).then(|| job.iteration_s / iteration_s)
     }
 }
 
