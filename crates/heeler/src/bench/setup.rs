@@ -91,7 +91,9 @@ pub(super) fn of_traces(scope: &Scope) -> Result<Vec<Card>> {
     let mut cards = recipes(scope)?;
     for built_in in heeler_recipes::all().iter().filter(|card| scope.has(card.name)) {
         let card = recipe(built_in.name)?;
-        if card.groups.is_some() || card.profiled.is_some() || card.shapes.is_some() {
+        let beside_gpus = card.portions.is_some() || card.profiled.is_some();
+        let shared = card.groups.is_some() || card.classes.is_some();
+        if beside_gpus || shared || card.shapes.is_some() {
             cards.push(card);
         }
     }

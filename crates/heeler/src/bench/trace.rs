@@ -53,6 +53,7 @@ pub(super) fn measure(scope: &Scope) -> Result<Vec<Figure>> {
         let workload = Box::new(Workload::new(jobs));
         let mut simulation = setup::simulation(&card, &cluster, workload);
         let ((), seconds) = timed(|| simulation.run());
+        step(&format!("trace: {seconds:.1} s of CPU time"));
         let (peer, theirs) = published(&card.name);
         let rate = count / seconds;
         let figure = Figure::new(format!("trace {}", card.name), rate, "jobs/s");
