@@ -6,6 +6,7 @@ mod desk;
 mod gather;
 mod loads;
 mod policy;
+mod queue;
 
 pub use loads::Uses;
 pub use policy::Classes;

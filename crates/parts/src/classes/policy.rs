@@ -4,7 +4,8 @@
 use super::desk::{Desk, HALF, has_classes};
 use super::gather::{Found, gather};
 use super::loads::{Gpu, Held, Loads, Tried, Uses};
-use heeler_engine::{DemandId, Grip, Job, Note, Policy, View};
+use super::queue::{Queue, is_opportunistic};
+use heeler_engine::{DemandId, Grip, Note, Policy, View};
 use heeler_model::{JobId, Milli, Placement, Plan, Reason, Stop, Time, Wait};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,8 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What it remembers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Books {
-    /// Who waits: those who take what is left over behind the others, then as they came.
-    queue: BTreeSet<(bool, Time, JobId)>,
+    queue: Queue,
     /// What waiting jobs are kept.
     kept: BTreeMap<JobId, Placement>,
     /// Who has GPUs.
@@ -49,11 +49,6 @@ pub struct Classes {
     books: Books,
 }
 
-/// Whether a job takes what is left over.
-fn is_opportunistic(job: &Job) -> bool {
-    job.spec.priority < 0
-}
-
 impl Classes {
     /// Nothing seen yet.
     pub fn new(uses: Uses) -> Classes {
@@ -63,13 +58,6 @@ impl Classes {
     /// What of each GPU a job has that takes what is left over.
     fn leftover(&self) -> Milli {
         Milli(HALF.0 / self.uses.most())
-    }
-
-    /// Those who wait of one class.
-    fn waiting(&self, opportunistic: bool) -> impl Iterator<Item = JobId> {
-        let from = (opportunistic, Time::ZERO, JobId(0));
-        let class = self.books.queue.range(from..);
-        class.take_while(move |place| place.0 == opportunistic).map(|place| place.2)
     }
 
     /// The cluster as those see it who are guaranteed GPUs: whoever takes what is left over is not
@@ -86,7 +74,7 @@ impl Classes {
         }
         // GPUs that somebody is on are not free anyway, but for who asks for a part of one.
         let part = |id| !view.job(id).spec.demand.share.is_whole();
-        if self.waiting(false).any(part) {
+        if self.books.queue.sorts(false).any(part) {
             let own = own.into_iter().filter(|(id, _)| has_classes(view.job(**id)));
             own.for_each(|(_, held)| desk.fill(&held.placement));
         }
@@ -100,7 +88,8 @@ impl Classes {
     fn guarantee(&self, desk: &mut Desk, dropped: &BTreeSet<JobId>, plan: &mut Plan) -> Kept {
         let (view, mut kept) = (desk.view, BTreeMap::new());
         let mut vain: BTreeMap<DemandId, (u64, Reason)> = BTreeMap::new();
-        for id in self.waiting(false) {
+        let mut walk = self.books.queue.walk(false, self.books.kept.keys(), &view);
+        while let Some(id) = walk.next(desk.turn()) {
             let job = view.state().job(id);
             let had = self.books.kept.get(&id).filter(|_| !dropped.contains(&id));
             // As long as nothing changes, whoever asks for the same finds the same.
@@ -135,6 +124,7 @@ impl Classes {
                     }
                     if !matches!(reason, Reason::OverLimit { .. }) {
                         vain.insert(job.demand, (desk.turn(), reason));
+                        walk.in_vain(job, desk.turn());
                     }
                     reason
                 }
@@ -219,7 +209,8 @@ impl Classes {
         let (view, share) = (desk.view, self.leftover());
         // While a plan is made there is only less and less.
         let mut full: BTreeMap<DemandId, Reason> = BTreeMap::new();
-        for id in self.waiting(true) {
+        let mut walk = self.books.queue.walk(true, std::iter::empty(), &view);
+        while let Some(id) = walk.next(0) {
             let job = view.state().job(id);
             let known = full.get(&job.demand).copied().map_or(Ok(()), Err);
             let found = known
@@ -235,17 +226,12 @@ impl Classes {
                 Err(reason) => {
                     if !matches!(reason, Reason::OverLimit { .. }) {
                         full.insert(job.demand, reason);
+                        walk.in_vain(job, 0);
                     }
                     plan.wait.push(Wait { job: id, reason });
                 }
             }
         }
-    }
-
-    fn leaves_queue(&mut self, id: JobId, view: &View) {
-        let came = view.job(id).submitted;
-        self.books.queue.remove(&(false, came, id));
-        self.books.queue.remove(&(true, came, id));
     }
 
     /// Bring the loads up to date.
@@ -266,7 +252,7 @@ impl Classes {
     }
 
     fn placed(&mut self, id: JobId, view: &View) {
-        self.leaves_queue(id, view);
+        self.books.queue.leave(view.job(id));
         if let Some(held) = self.books.placed.remove(&id) {
             self.load(|loads, _| loads.leaves(&held));
         }
@@ -310,14 +296,14 @@ impl Policy for Classes {
     fn observe(&mut self, note: &Note, view: &View) {
         match note {
             Note::Joined(id) => {
-                self.leaves_queue(*id, view);
                 let job = view.job(*id);
-                self.books.queue.insert((is_opportunistic(job), job.submitted, *id));
+                self.books.queue.leave(job);
+                self.books.queue.enter(job);
                 self.books.stirred = true;
             }
             Note::Placed(id) => self.placed(*id, view),
             Note::Paused(id) | Note::Left(id) => {
-                self.leaves_queue(*id, view);
+                self.books.queue.leave(view.job(*id));
                 self.loses(*id);
                 self.books.stirred = true;
             }
@@ -355,8 +341,9 @@ impl Policy for Classes {
         serde_json::to_value(&self.books).expect("plain data")
     }
 
-    fn restore(&mut self, saved: &Value, _view: &View) -> Result<(), String> {
+    fn restore(&mut self, saved: &Value, view: &View) -> Result<(), String> {
         self.books = serde_json::from_value(saved.clone()).map_err(|error| error.to_string())?;
+        self.books.queue.sort(view);
         Ok(())
     }
 
