@@ -162,7 +162,7 @@ impl Balance {
         let mut balance = Balance::default();
         if plan.scope == Scope::Whole {
             let unnamed = |job: &&Job| named.binary_search(&job.id).is_err();
-            for job in state.jobs().iter().filter(unnamed) {
+            for job in state.jobs().iter().filter(|job| job.is_placed()).filter(unnamed) {
                 balance.add_current(state, job, -1);
             }
         }

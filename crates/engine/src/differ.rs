@@ -3,7 +3,6 @@
 
 use crate::state::{Job, State};
 use heeler_model::{Assignment, JobId, Plan, Reason, Scope, Time, Transition};
-use std::collections::BTreeSet;
 
 /// What must change for one job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,9 +31,11 @@ pub fn diff(state: &State, plan: Plan) -> Vec<Change> {
     let stops = || plan.stop.iter().chain(&plan.end);
     let mut changes = Vec::with_capacity(plan.run.len() + plan.stop.len());
     if plan.scope == Scope::Whole {
-        let named: BTreeSet<JobId> =
-            plan.run.iter().map(|run| run.job).chain(stops().map(|s| s.job)).collect();
-        let unnamed = state.jobs().iter().filter(|job| job.is_placed() && !named.contains(&job.id));
+        let named = plan.run.iter().map(|run| run.job).chain(stops().map(|stop| stop.job));
+        let mut named: Vec<JobId> = named.collect();
+        named.sort_unstable();
+        let placed = state.jobs().iter().filter(|job| job.is_placed());
+        let unnamed = placed.filter(|job| named.binary_search(&job.id).is_err());
         for job in unnamed {
             let wait = plan.wait.iter().find(|wait| wait.job == job.id);
             let reason = wait.map_or(Reason::Rearranged, |wait| wait.reason);

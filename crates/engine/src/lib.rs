@@ -34,7 +34,9 @@ pub use explain::{Edit, Verdict};
 pub use fleet::{Beside, Draft, Fleet, Grip, NodeSet, Pick, Savepoint};
 pub use pipeline::{Cadence, Fit, Pack, Parts, Pipeline, Preempt};
 pub use python_random::PythonRandom;
-pub use rules::{Crossing, Gangs, Idle, RoundClock, Rules, Seats, Starts, Ties, Untried};
+pub use rules::{
+    Crossing, Gangs, Idle, Index, RoundClock, Rules, Seats, Shares, Spill, Starts, Ties, Untried,
+};
 pub use snapshot::Snapshot;
 pub use state::{
     DemandId, Hidden, Job, JobTable, Leaving, Noted, Phase, Progress, State, Tempo, TenantUse,

@@ -83,6 +83,11 @@ pub enum Starts {
     /// program for recipes that stop jobs: whoever then finds no place waits, though others were
     /// stopped for it and nobody else gets what it was counted.
     Counted,
+    /// One after the other, on the first nodes whose free GPUs come to exactly as many as a job
+    /// asks for, as Blox' published program has it whatever the recipe says of places: it goes on
+    /// adding where it has too many. For whoever finds none, jobs behind it are stopped one by one
+    /// and stay stopped if that does not help; then nobody behind it is looked at.
+    AddingUp,
 }
 
 /// Where jobs go that run from one round to the next, where a recipe places all of them.
@@ -103,6 +108,43 @@ impl Seats {
     }
 }
 
+/// Where gangs go that fit on no node, where a placement lets them spread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spill {
+    /// On as few nodes as possible: those with most room first.
+    #[default]
+    Emptiest,
+    /// On the nodes with the fewest free GPUs first, as in Synergy's published program, which
+    /// goes on as with single GPUs.
+    Fullest,
+}
+
+impl Spill {
+    fn is_plain(&self) -> bool {
+        *self == Spill::Emptiest
+    }
+}
+
+/// What a proportional share of CPUs and memory does for a job that was profiled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shares {
+    /// What was measured with so much.
+    #[default]
+    Measured,
+    /// Nothing, however much it is: in Synergy's published program it is the unit of speed, also
+    /// on servers whose share is more than a job can make use of.
+    Nominal,
+}
+
+impl Shares {
+    /// Whether they do what was measured.
+    pub fn are_measured(&self) -> bool {
+        *self == Shares::Measured
+    }
+}
+
 /// How long a job is taken to run that has never run, where an order goes by what is left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -112,6 +154,24 @@ pub enum Untried {
     Predicted,
     /// As its owner declared, whatever is predicted, as Muri's published program has it.
     Declared,
+}
+
+/// How a Gittins index is reckoned from what past jobs took, where it looks a fixed service ahead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Index {
+    /// By what they took beyond what the job has had.
+    #[default]
+    Beyond,
+    /// By all they took, for those that ended as far ahead, as Tiresias' published program has it.
+    Whole,
+}
+
+impl Index {
+    /// Whether what the job has had is left out.
+    pub fn is_beyond(&self) -> bool {
+        *self == Index::Beyond
+    }
 }
 
 /// The switches together.
@@ -141,6 +201,19 @@ pub struct Rules {
     /// Where jobs go that run from one round to the next.
     #[serde(skip_serializing_if = "Seats::are_kept")]
     pub seats: Seats,
+    /// How a Gittins index is reckoned.
+    #[serde(skip_serializing_if = "Index::is_beyond")]
+    pub index: Index,
+    /// Where gangs go that fit on no node.
+    #[serde(skip_serializing_if = "Spill::is_plain")]
+    pub spill: Spill,
+    /// What a proportional share of CPUs and memory does for a job that was profiled.
+    #[serde(skip_serializing_if = "Shares::are_measured")]
+    pub shares: Shares,
+    /// Where CPUs and memory are shared out to those with the least service, who runs is settled by
+    /// counting GPUs; whoever then finds no place waits, and nobody else has its turn.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub least_served_by_count: bool,
     /// How long a node takes to be there after it was switched on, seconds. Where nothing is
     /// ever switched off it is there at once.
     #[serde(skip_serializing_if = "is_none")]
@@ -164,6 +237,10 @@ impl Default for Rules {
             starts: Starts::default(),
             untried: Untried::default(),
             seats: Seats::default(),
+            index: Index::default(),
+            spill: Spill::default(),
+            shares: Shares::default(),
+            least_served_by_count: false,
             boot_s: 0,
         }
     }

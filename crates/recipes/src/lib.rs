@@ -6,6 +6,7 @@ mod classes;
 mod error;
 mod expected;
 mod gates;
+mod gittins;
 mod grants;
 mod groups;
 mod leases;

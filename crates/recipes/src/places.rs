@@ -3,7 +3,7 @@
 use crate::quantity::up_to_one;
 use heeler_engine::{Pick, Place};
 use heeler_parts::place;
-use place::Remainder;
+use place::{Racks, Remainder};
 use serde::{Deserialize, Serialize};
 
 /// Placements.
@@ -14,6 +14,8 @@ pub enum PlaceCard {
     Anywhere,
     /// The first node with room; large jobs on whole nodes.
     FirstFit,
+    /// As first fit, with large jobs in the first rack with room.
+    FirstFitOneRack,
     /// The fullest node with room; large jobs on whole nodes.
     BestFit,
     /// The emptiest node with room; large jobs on whole nodes.
@@ -48,13 +50,20 @@ impl PlaceCard {
         };
         match self {
             PlaceCard::Anywhere => Box::new(place::Anywhere),
-            PlaceCard::FirstFit => fit(Pick::First, false, false, Remainder::AsPicked),
-            PlaceCard::BestFit => fit(Pick::Tightest, false, false, Remainder::AsPicked),
-            PlaceCard::WorstFit => fit(Pick::Loosest, false, false, Remainder::AsPicked),
-            PlaceCard::Consolidate => fit(Pick::Tightest, true, false, Remainder::AsPicked),
-            PlaceCard::ConsolidateOrSpread => fit(Pick::Tightest, true, true, Remainder::AsPicked),
+            PlaceCard::FirstFit => fit(Pick::First, Racks::Any, false, Remainder::AsPicked),
+            PlaceCard::FirstFitOneRack => {
+                fit(Pick::First, Racks::First, false, Remainder::AsPicked)
+            }
+            PlaceCard::BestFit => fit(Pick::Tightest, Racks::Any, false, Remainder::AsPicked),
+            PlaceCard::WorstFit => fit(Pick::Loosest, Racks::Any, false, Remainder::AsPicked),
+            PlaceCard::Consolidate => {
+                fit(Pick::Tightest, Racks::Fullest, false, Remainder::AsPicked)
+            }
+            PlaceCard::ConsolidateOrSpread => {
+                fit(Pick::Tightest, Racks::Fullest, true, Remainder::AsPicked)
+            }
             PlaceCard::BestFitRemainderEmptiest => {
-                fit(Pick::Tightest, false, false, Remainder::Emptiest)
+                fit(Pick::Tightest, Racks::Any, false, Remainder::Emptiest)
             }
             PlaceCard::MostRoom => Box::new(place::MostRoom),
             PlaceCard::Even => Box::new(place::Even),

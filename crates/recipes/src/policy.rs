@@ -4,6 +4,7 @@
 use crate::card::Made;
 use crate::expected::ExpectedCard;
 use crate::gates::GateCard;
+use crate::gittins::GittinsCard;
 use crate::places::PlaceCard;
 use crate::predictors::PredictCard;
 use crate::quantity::{GpuTime, Length, Promote, one_or_more, part, period};
@@ -128,20 +129,7 @@ pub enum OrderCard {
         interval: Length,
     },
     /// Gittins index over attained service.
-    #[serde(rename_all = "kebab-case")]
-    Gittins {
-        /// Service at which a job leaves each queue but the last.
-        limits: Vec<GpuTime>,
-        /// What counts as service.
-        #[serde(default)]
-        served: Served,
-        /// How far ahead the index looks; as far as is best, if not given.
-        #[serde(default)]
-        horizon: Option<GpuTime>,
-        /// Services of past jobs to start from.
-        #[serde(default)]
-        sample: Vec<GpuTime>,
-    },
+    Gittins(GittinsCard),
 }
 
 /// Where jobs stand that come at one moment to an empty queue.
@@ -295,11 +283,7 @@ impl OrderCard {
             OrderCard::Gain { interval } => {
                 Box::new(order::Gain { interval: interval.0, ..order::Gain::default() })
             }
-            OrderCard::Gittins { limits, served, horizon, sample } => {
-                let sample = sample.iter().map(|value| value.0.micros()).collect();
-                let horizon = horizon.map(|horizon| horizon.0);
-                Box::new(order::Gittins::new(spans(limits), *served, horizon, sample))
-            }
+            OrderCard::Gittins(card) => Box::new(card.build()),
         }
     }
 
@@ -319,7 +303,7 @@ impl OrderCard {
             | OrderCard::Las { .. }
             | OrderCard::Mlfq { .. }
             | OrderCard::Gain { .. }
-            | OrderCard::Gittins { .. } => None,
+            | OrderCard::Gittins(_) => None,
         }
     }
 }

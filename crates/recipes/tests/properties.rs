@@ -585,13 +585,16 @@ proptest! {
         setting in setting(),
         jobs in prop::collection::vec(made(), 1..30),
     ) {
-        let alone: Vec<Vec<u8>> =
-            all().iter().map(|recipe| bytes(recipe.text, &setting, &jobs)).collect();
+        let run = |recipe: &&heeler_recipes::BuiltIn| {
+            let run = || bytes(recipe.text, &setting, &jobs);
+            let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+            ended.unwrap_or_else(|_| panic!("{} panicked, see above", recipe.name))
+        };
+        let recipes: Vec<_> = tried().collect();
+        let alone: Vec<Vec<u8>> = recipes.iter().map(run).collect();
         let together: Vec<Vec<u8>> = std::thread::scope(|scope| {
-            let threads: Vec<_> = all()
-                .iter()
-                .map(|recipe| scope.spawn(|| bytes(recipe.text, &setting, &jobs)))
-                .collect();
+            let threads: Vec<_> =
+                recipes.iter().map(|recipe| scope.spawn(|| run(recipe))).collect();
             threads.into_iter().map(|thread| thread.join().expect("no thread fails")).collect()
         });
         prop_assert_eq!(alone, together);

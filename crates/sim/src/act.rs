@@ -230,7 +230,8 @@ impl Simulation {
         let now = self.now;
         let record = &mut self.records[job];
         // Where GPUs are counted nobody is moved: it was for another, who then found no place.
-        let is_moved = reason == Reason::Rearranged && self.world.rules.starts != Starts::Counted;
+        let in_vain = matches!(self.world.rules.starts, Starts::Counted | Starts::AddingUp);
+        let is_moved = reason == Reason::Rearranged && !in_vain;
         match reason {
             _ if is_moved => record.moves += 1,
             _ if reason.is_own_doing() => {}

@@ -4,6 +4,12 @@ use crate::simulation::Simulation;
 use heeler_engine::Step;
 
 impl Simulation {
+    /// Let another policy decide from now on.
+    pub fn adopt(&mut self, policy: Box<dyn heeler_engine::Policy>) {
+        self.engine.adopt(policy);
+        self.decide();
+    }
+
     /// A copy that goes on by itself.
     pub fn fork(&self) -> Simulation {
         Simulation {

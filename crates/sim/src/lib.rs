@@ -4,6 +4,7 @@ mod act;
 mod bill;
 pub mod cluster;
 mod continued;
+mod crowding;
 mod entitled;
 mod fork;
 mod letting;

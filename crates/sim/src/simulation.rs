@@ -254,6 +254,7 @@ impl Simulation {
 
     /// Decide, act, and decide again as long as actions are answered at once.
     pub(crate) fn decide(&mut self) {
+        let mut decided = false;
         loop {
             let mut step = std::mem::take(&mut self.step);
             if let Err(fault) = self.engine.decide_into(self.now, &mut step) {
@@ -263,6 +264,7 @@ impl Simulation {
             for action in step.actions.drain(..) {
                 self.act(action);
             }
+            decided |= step.report.is_some();
             self.wake = step.wake.filter(|_| !self.is_over());
             self.step = step;
             // Whoever followed a job that is over has its turn at the same moment.
@@ -276,6 +278,9 @@ impl Simulation {
                     other => self.engine.observe(self.now, other),
                 }
             }
+        }
+        if decided {
+            self.look_for_crowds();
         }
         for happening in std::mem::take(&mut self.deferred) {
             self.queue.push(self.now, happening);
@@ -303,12 +308,6 @@ impl Simulation {
                 _ => Outcome::Unfinished,
             };
         }
-    }
-
-    /// Let another policy decide from now on.
-    pub fn adopt(&mut self, policy: Box<dyn heeler_engine::Policy>) {
-        self.engine.adopt(policy);
-        self.decide();
     }
 
     /// Tell the engine something that people do, and let it decide.

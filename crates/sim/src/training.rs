@@ -26,6 +26,8 @@ pub(crate) struct Trainee {
     stretch: Stretch,
     /// How long its steps take with this batch where it is, once that was looked up.
     timed: Option<(u32, StepTime)>,
+    /// Whether others are in its way.
+    pub(crate) crowded: bool,
 }
 
 /// What it measured on one kind of GPU.
@@ -56,6 +58,7 @@ impl Trainee {
             batch: (1, 0),
             stretch: Stretch { time, noise, reaches: 0.0 },
             timed: None,
+            crowded: false,
         }
     }
 
@@ -186,7 +189,7 @@ impl Simulation {
     }
 
     /// A stretch begins: how fast it goes and when it ends.
-    fn stretch(&mut self, job: JobId) -> Event {
+    pub(crate) fn stretch(&mut self, job: JobId) -> Event {
         let (now, profiles) = (self.now, self.profiles());
         let settings = profiles.settings();
         let profile = profiles.of(self.engine.state().job(job).spec.model);
@@ -196,7 +199,8 @@ impl Simulation {
         let start = trainee.ready.max(now);
         let kind = trainee.on.as_ref().map_or(KindId(0), |(kind, _)| *kind);
         let steps = profile.steps[kind.index()].as_ref().expect("jobs run on measured kinds");
-        let pace = trainee.pace(profile, steps, record.done);
+        let lost = if trainee.crowded { settings.interference } else { 0.0 };
+        let pace = trainee.pace(profile, steps, record.done) * (1.0 - lost);
         let end = profile.curves.end_after(record.done);
         let every = Span::from_secs_f64(settings.report_every_s).micros().max(1);
         let report = Time::from_micros((start.micros() / every + 1) * every);

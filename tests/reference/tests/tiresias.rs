@@ -1,10 +1,14 @@
-//! Tiresias' simulator: every completion time of every schedule it can run, and of its two
-//! non-preemptive schedules with placement by node.
+//! Tiresias' simulator: every completion time of every schedule it can run, by the Gittins index,
+//! too, and of its two non-preemptive schedules with placement by node.
 
+use flate2::read::GzDecoder;
 use heeler_model::Span;
 use heeler_reference::{Case, shared};
 use heeler_sim::Record;
 use heeler_sim::workload::Options;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 const BY_COUNT: (&str, &str) = ("place", "anywhere");
 const BY_NODE: (&str, &str) = ("place", "first-fit");
@@ -51,6 +55,45 @@ fn every_completion_time_of_the_philly_cluster_is_equal() {
         }
     }
     assert!(compared >= 8, "only {compared} reference files are there");
+}
+
+/// `dlas-gpu-gittins` goes by an index from a file of what past jobs took, which becomes a knob.
+#[test]
+fn every_completion_time_by_the_gittins_index_is_equal() {
+    let Some(data) = shared() else { return };
+    let sample = sample(&data.join("tiresias/yarn-gput1000.csv.gz"));
+    let knobs = [
+        BY_COUNT,
+        ("sample", sample.as_str()),
+        ("learn", "false"),
+        ("horizon", "3250 gpu-s"),
+        ("within", "as-submitted"),
+        ("last", "by-index"),
+    ];
+    for (trace, cluster, name, preemptions) in [
+        ("tiresias/60_job.csv", "4x4", "60_job-n4g4", 35),
+        ("tiresias/philly_ee9e8c_job.csv.gz", "16x8", "philly_ee9e8c_job-n16g8", 2677),
+    ] {
+        let (options, recipe, world) = (Options::default(), "tiresias-gittins", "tiresias");
+        let case = Case { trace, options, cluster, recipe, knobs: &knobs, world };
+        case.must_equal(
+            &data,
+            &format!("tiresias/reference/{name}__dlas-gpu-gittins-count.csv.gz"),
+        );
+        let simulation = case.run(&data);
+        let stopped: u32 = simulation.records().all().iter().map(|job| job.preemptions).sum();
+        assert_eq!(stopped, preemptions, "{name}");
+    }
+}
+
+/// A table with one column of GPU seconds as a list of GPU times.
+fn sample(table: &Path) -> String {
+    let mut text = String::new();
+    let file = File::open(table).expect("the sample is there");
+    GzDecoder::new(file).read_to_string(&mut text).expect("the sample can be read");
+    let values: Vec<String> =
+        text.lines().skip(1).map(|value| format!("\"{} gpu-s\"", value.trim())).collect();
+    format!("[{}]", values.join(", "))
 }
 
 /// Two schedules of which only the averages were written down: mean completion time in seconds and

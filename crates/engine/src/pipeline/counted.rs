@@ -16,8 +16,11 @@ impl Walk<'_> {
         let parts = &self.pipe.parts;
         let plain = parts.gate.is_none() && parts.resize.is_none();
         let stops = matches!(parts.preempt, Preempt::ByOrder { .. });
+        let sums = stops || parts.preempt == Preempt::Never;
+        let limited = self.view.tenants().have_limits();
         match self.view.rules().starts {
             Starts::Counted if plain && stops => self.by_count(),
+            Starts::AddingUp if plain && sums && !limited => self.by_sum(),
             _ => self.plan(),
         }
     }

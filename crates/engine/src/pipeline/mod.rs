@@ -17,6 +17,7 @@ mod parts;
 mod queue;
 mod room;
 mod spare;
+mod summed;
 mod timers;
 mod walk;
 
@@ -375,8 +376,7 @@ impl Policy for Pipeline {
         for (timers, name) in timers.into_iter().zip(["ends", "bends", "leases"]) {
             let times: Option<Vec<(Time, JobId)>> =
                 serde_json::from_value(saved[name].clone()).map_err(wrong)?;
-            let Some(times) = times else { continue };
-            timers.keep(view.jobs(), times);
+            times.into_iter().for_each(|times| timers.keep(view.jobs(), times));
         }
         // What was saved before this was noted is decided on at once.
         self.stirred = saved["stirred"].as_bool().unwrap_or(true);

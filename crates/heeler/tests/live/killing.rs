@@ -56,8 +56,8 @@ fn what_was_acknowledged_runs_once_however_often_the_server_is_killed() {
             assert!(["", "began\nended\n"].contains(&left.as_str()), "{log}:\n{left}");
             continue;
         };
-        assert_eq!(left, "began\nended\n", "job {number}");
         let shown = place.json(&format!("show {number} --json"));
+        assert_eq!(left, "began\nended\n", "job {number}: {shown}");
         assert_eq!(shown["jobs"][0]["state"], "completed", "job {number}: {shown}");
     }
     let replay = place.run("replay state/journal");

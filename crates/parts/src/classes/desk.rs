@@ -1,7 +1,7 @@
 //! The cluster while a plan is made. What nobody may be given is filled in thought.
 
 use super::loads::{Gpu, Tried, gpus};
-use crate::place::{Fit, Remainder};
+use crate::place::{Fit, Racks, Remainder};
 use heeler_engine::{Draft, Grip, Job, Pick, Place, View, Want};
 use heeler_model::{
     Assignment, KindId, Milli, NodeId, Placement, Reach, Reason, Slice, Slots, TenantId,
@@ -13,8 +13,12 @@ use std::collections::BTreeMap;
 pub(super) const HALF: Milli = Milli(500);
 
 /// On as few nodes as possible, but rather spread than wait.
-const TOGETHER: Fit =
-    Fit { pick: Pick::Tightest, remainder: Remainder::AsPicked, relax: true, racks: true };
+const TOGETHER: Fit = Fit {
+    pick: Pick::Tightest,
+    remainder: Remainder::AsPicked,
+    relax: true,
+    racks: Racks::Fullest,
+};
 
 /// Whether a job asks for GPUs of its own, which others may be beside.
 pub(super) fn has_classes(job: &Job) -> bool {

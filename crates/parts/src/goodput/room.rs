@@ -33,8 +33,13 @@ impl Room {
 
     /// Give a job a shape; where there is not enough, nothing is left.
     pub fn take(&mut self, candidate: &Candidate, shape: Shape) {
+        self.take_milli(shape, Room::amount(candidate, shape));
+    }
+
+    /// Take so many thousandths of a shape's kind.
+    pub fn take_milli(&mut self, shape: Shape, milli: u64) {
         let left = &mut self.left[shape.kind.index()];
-        *left = left.saturating_sub(Room::amount(candidate, shape));
+        *left = left.saturating_sub(milli);
     }
 
     /// Take a shape from a job again.
@@ -45,6 +50,11 @@ impl Room {
     /// What is left of a shape's kind, thousandths.
     pub fn left(&self, shape: Shape) -> u64 {
         self.left[shape.kind.index()]
+    }
+
+    /// Whether less is left of every kind than the least that anybody takes of it.
+    pub fn is_below(&self, least: &[u64]) -> bool {
+        self.left.iter().zip(least).all(|(left, least)| left < least)
     }
 
     /// Whether nothing is left.

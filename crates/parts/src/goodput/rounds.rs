@@ -158,8 +158,11 @@ impl Policy for ShapeRounds {
         let ends = self.allot.ends(view);
         let over = |job: &Job| ends.iter().any(|end| end.job == job.id);
         let jobs = view.jobs().iter().filter(|job| counts(job) && !over(job));
-        let candidate = |job: &'_ Job| {
-            let book = self.books.jobs.get(&job.id).unwrap_or(&nothing);
+        // Jobs and books are both by number, so one walk over the books finds them all.
+        let mut books = self.books.jobs.iter().peekable();
+        let mut candidate = |job: &'_ Job| {
+            while books.next_if(|(id, _)| **id < job.id).is_some() {}
+            let book = books.next_if(|(id, _)| **id == job.id).map_or(&nothing, |(_, book)| book);
             let current = job.assignment.as_ref().and_then(|on| Shape::of(on, &fleet));
             let up = |on: &heeler_model::Assignment| {
                 on.placement.slices().iter().all(|slice| fleet.is_up(slice.node))
@@ -179,18 +182,18 @@ impl Policy for ShapeRounds {
             }
         }
         drop(fleet);
-        let shapes = self.allot.allot(&candidates, view);
-        let given: BTreeMap<JobId, Option<Shape>> =
-            candidates.iter().map(|candidate| candidate.job.id).zip(shapes).collect();
+        let given = self.allot.allot(&candidates, view);
+        let mut given = candidates.iter().map(|candidate| candidate.job.id).zip(given).peekable();
         for (id, shape) in &mut all {
-            *shape = given.get(id).copied().flatten();
+            *shape = given.next_if(|(of, _)| of == id).and_then(|(_, shape)| shape);
         }
         let mut plan = settle(&all, self.next_round(now), self.allot.settling(), view);
-        for wait in &mut plan.wait {
+        let more = |reason: Reason| {
+            matches!(reason, Reason::RoundNotOver { .. } | Reason::NotEnoughFree { .. })
+        };
+        for wait in plan.wait.iter_mut().filter(|wait| more(wait.reason)) {
             let said = self.allot.why(view.state().job(wait.job), view);
-            let more =
-                matches!(wait.reason, Reason::RoundNotOver { .. } | Reason::NotEnoughFree { .. });
-            wait.reason = said.filter(|_| more).unwrap_or(wait.reason);
+            wait.reason = said.unwrap_or(wait.reason);
         }
         plan.end = ends;
         plan

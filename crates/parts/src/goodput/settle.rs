@@ -5,7 +5,7 @@
 
 use super::rounds::Settling;
 use super::shapes::Shape;
-use crate::place::{Anywhere, Even, Fit, MostRoom, Remainder};
+use crate::place::{Anywhere, Even, Fit, MostRoom, Racks, Remainder};
 use heeler_engine::{Draft, Grip, Job, Phase, Pick, Place, View, Want};
 use heeler_model::{
     Assignment, JobId, KindSet, Placement, Plan, Reason, Run, Scope, TenantId, Time, Wait,
@@ -134,7 +134,7 @@ impl<'a> Desk<'a> {
         let placed = self.within_limits(job, milli).and_then(|()| {
             let mut want = Want { gpus: shape.gpus, ..Want::as_asked(job) };
             want.demand.kinds = KindSet::only(shape.kind);
-            let (remainder, racks) = (Remainder::AsPicked, true);
+            let (remainder, racks) = (Remainder::AsPicked, Racks::Fullest);
             let close = Fit { pick: Pick::Tightest, remainder, relax: false, racks };
             let found = match self.settling {
                 Settling::Close => close.place(&want, &self.draft, self.view),

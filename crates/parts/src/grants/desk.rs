@@ -4,15 +4,19 @@
 
 use super::policy::Behind;
 use super::{Floor, Turns};
-use crate::place::{Fit, Remainder};
+use crate::place::{Fit, Racks, Remainder};
 use heeler_engine::{DemandId, Draft, Grip, Job, Pick, Place, View, Want};
 use heeler_model::{JobId, KindSet, Placement, Reason, TenantId};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// On as few nodes as possible, but rather spread than wait.
-const TOGETHER: Fit =
-    Fit { pick: Pick::Tightest, remainder: Remainder::AsPicked, relax: true, racks: true };
+const TOGETHER: Fit = Fit {
+    pick: Pick::Tightest,
+    remainder: Remainder::AsPicked,
+    relax: true,
+    racks: Racks::Fullest,
+};
 
 /// Who gets what, and why others do not.
 pub(super) struct Laid {

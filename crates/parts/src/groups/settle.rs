@@ -5,15 +5,19 @@
 use super::form::Group;
 use super::sitting::{Sitters, Sitting};
 use super::standing::{Line, Standing};
-use crate::place::{Fit, Remainder};
+use crate::place::{Fit, Racks, Remainder};
 use heeler_engine::{Draft, Grip, Pick, Place, View, Want};
 use heeler_model::{Assignment, Milli, Placement, Reason};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 
 /// On as few nodes as possible, but rather spread than wait.
-pub(super) const TOGETHER: Fit =
-    Fit { pick: Pick::Tightest, remainder: Remainder::AsPicked, relax: true, racks: true };
+pub(super) const TOGETHER: Fit = Fit {
+    pick: Pick::Tightest,
+    remainder: Remainder::AsPicked,
+    relax: true,
+    racks: Racks::Fullest,
+};
 
 /// What becomes of a job.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,89 +1,40 @@
-//! The Gittins index over attained service, as in Tiresias' 2D-Gittins (Gu et al., NSDI 2019,
-//! §4.2): among jobs of one queue, first the one whose chance to finish soon is largest for the
-//! service that takes. The distribution of service is learnt from jobs that have finished.
-//!
-//! For service `a` and a further service `d`, the index is the largest value over all `d` of
-//! P(S − a ≤ d | S > a) / E[min(S − a, d) | S > a].
+//! Queues by attained service and the Gittins index inside them, as in Tiresias' 2D-Gittins (Gu et
+//! al., NSDI 2019, §4.2): among jobs of one queue, first the one whose chance to finish soon is
+//! largest for the service that takes. The distribution of service is learnt from jobs that have
+//! finished, or given.
 
+use super::gittins_index::GittinsIndex;
 use super::mlfq::Served;
-use heeler_engine::{Job, Key, Line, Note, Order, Service, View};
+use heeler_engine::{Crossing, Index, Job, Key, Line, Note, Order, Service, View};
 use heeler_model::{JobId, Span, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// So many steps the index has: it is looked up where service passes one of these quantiles.
-const STEPS: usize = 64;
 /// So many finished jobs are remembered.
 const REMEMBERED: usize = 2000;
 /// The index is computed anew after so many finished jobs.
 const REFRESH: u32 = 1000;
 
-/// The index as a function of attained service, computed from a sample of past jobs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct GittinsIndex {
-    /// Service in microseconds at which the index changes, and its value from there on.
-    steps: Vec<(u64, f64)>,
+/// Who goes first among jobs of a queue whose index is the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Equals {
+    /// Who runs, so that nobody is stopped for an equal.
+    #[default]
+    RunningFirst,
+    /// Who was submitted first, whether it runs or not.
+    AsSubmitted,
 }
 
-impl GittinsIndex {
-    /// The index for a sample of total services, microseconds. With `horizon`, `d` is fixed
-    /// instead of the best.
-    pub fn new(sample: &[u64], horizon: Option<u64>) -> GittinsIndex {
-        let mut sorted: Vec<u64> = sample.to_vec();
-        sorted.sort_unstable();
-        let mut sums = vec![0u128];
-        for value in &sorted {
-            sums.push(sums[sums.len() - 1] + u128::from(*value));
-        }
-        let stride = sorted.len().div_ceil(STEPS).max(1);
-        let mut at: Vec<u64> = vec![0];
-        at.extend(sorted.iter().copied().step_by(stride));
-        at.dedup();
-        let index = |a: u64| match horizon {
-            Some(d) => rate(&sorted, &sums, a, d),
-            None => best_rate(&sorted, &sums, a),
-        };
-        GittinsIndex { steps: at.into_iter().map(|a| (a, index(a))).collect() }
-    }
-
-    /// The index of a job that has attained so much, microseconds.
-    pub fn at(&self, attained: u64) -> f64 {
-        let next = self.steps.partition_point(|(from, _)| *from <= attained);
-        if next == 0 { 0.0 } else { self.steps[next - 1].1 }
-    }
-
-    /// The next service at which the index changes.
-    pub fn next_change(&self, attained: u64) -> Option<u64> {
-        let next = self.steps.partition_point(|(from, _)| *from <= attained);
-        self.steps.get(next).map(|(from, _)| *from)
-    }
-}
-
-/// P(S − a ≤ d) / E[min(S − a, d)] among the samples above `a`, per microsecond.
-fn rate(sorted: &[u64], sums: &[u128], a: u64, d: u64) -> f64 {
-    let above = sorted.partition_point(|value| *value <= a);
-    let within = sorted.partition_point(|value| *value <= a.saturating_add(d));
-    let count = sorted.len() - above;
-    if count == 0 {
-        return 0.0;
-    }
-    let finish = (within - above) as f64;
-    let spent = (sums[within] - sums[above]) as f64 - a as f64 * finish;
-    let rest = d as f64 * (sorted.len() - within) as f64;
-    if spent + rest > 0.0 { finish / (spent + rest) } else { 0.0 }
-}
-
-/// The best of these over all `d`: it is reached where `d` just lets a sample finish.
-fn best_rate(sorted: &[u64], sums: &[u128], a: u64) -> f64 {
-    let above = sorted.partition_point(|value| *value <= a);
-    let mut best: f64 = 0.0;
-    for within in above + 1..=sorted.len() {
-        let d = (sorted[within - 1] - a) as f64;
-        let finish = (within - above) as f64;
-        let spent = (sums[within] - sums[above]) as f64 - a as f64 * finish;
-        best = best.max(finish / (spent + d * (sorted.len() - within) as f64));
-    }
-    best
+/// Who goes first in the last queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LastQueue {
+    /// All are equal.
+    #[default]
+    FirstCome,
+    /// Who has the largest index, as in the others.
+    ByIndex,
 }
 
 /// Queues by attained service, and the Gittins index inside them.
@@ -92,6 +43,13 @@ pub struct Gittins {
     limits: Vec<Span>,
     served: Served,
     horizon: Option<Span>,
+    #[serde(default)]
+    equals: Equals,
+    #[serde(default)]
+    last: LastQueue,
+    /// Whether the sample stays as it was given.
+    #[serde(default)]
+    given: bool,
     index: GittinsIndex,
     /// Services of finished jobs, microseconds; the oldest is overwritten first.
     history: Vec<u64>,
@@ -107,7 +65,21 @@ impl Gittins {
         sample: Vec<u64>,
     ) -> Gittins {
         let index = GittinsIndex::new(&sample, horizon.map(Span::micros));
-        Gittins { limits, served, horizon, index, history: sample, finished: 0 }
+        let (equals, last) = Default::default();
+        let (given, finished) = (false, 0);
+        Gittins { limits, served, horizon, equals, last, given, index, history: sample, finished }
+    }
+
+    /// The same, in which these go first among equals and in the last queue.
+    #[must_use]
+    pub fn with(self, equals: Equals, last: LastQueue) -> Gittins {
+        Gittins { equals, last, ..self }
+    }
+
+    /// The same, learning from jobs that finish or not.
+    #[must_use]
+    pub fn learning(self, learns: bool) -> Gittins {
+        Gittins { given: !learns, ..self }
     }
 
     /// Service in microseconds, of one GPU where GPUs count.
@@ -115,7 +87,22 @@ impl Gittins {
         service.counted(self.served.by_gpu()) / 1000
     }
 
-    fn learn(&mut self, service: u64) {
+    /// The index from all that is remembered, by the rules of the world.
+    fn reckon(&mut self, view: &View) {
+        let horizon = self.horizon.map(Span::micros);
+        self.index = match (view.rules().index, horizon) {
+            (Index::Whole, Some(ahead)) => {
+                GittinsIndex::of_whole_services(&self.history, ahead, view.rules().tick_us)
+            }
+            _ => GittinsIndex::new(&self.history, horizon),
+        };
+    }
+
+    /// Remember what a job took that has finished; whether the index is another now.
+    fn learn(&mut self, service: u64, view: &View) -> bool {
+        if self.given {
+            return false;
+        }
         if self.history.len() < REMEMBERED {
             self.history.push(service);
         } else {
@@ -123,9 +110,11 @@ impl Gittins {
             self.history[slot] = service;
         }
         self.finished += 1;
-        if self.finished.is_multiple_of(REFRESH) {
-            self.index = GittinsIndex::new(&self.history, self.horizon.map(Span::micros));
+        let full = self.finished.is_multiple_of(REFRESH);
+        if full {
+            self.reckon(view);
         }
+        full
     }
 }
 
@@ -133,12 +122,14 @@ impl Order for Gittins {
     fn line(&self, job: &Job, view: &View) -> Line {
         let attained = self.counted(view.service(job));
         let queue = self.limits.iter().take_while(|limit| attained >= limit.micros()).count();
-        // Finishing chances per microsecond, in units of 1e-15: an integer, so that equal chances
-        // are equal. The last queue is first come, first served.
-        let index = if queue < self.limits.len() { self.index.at(attained) * 1e15 } else { 0.0 };
-        let major = (queue as i64) << 56;
+        let by_index = queue < self.limits.len() || self.last == LastQueue::ByIndex;
+        let index = if by_index { self.index.rank(attained) } else { 0 };
         let waits = i64::from(!job.is_running());
-        Line { key: Key { major: major - index as i64, minor: waits }, slope: 0 }
+        let minor = match self.equals {
+            Equals::RunningFirst => waits,
+            Equals::AsSubmitted => (job.submitted.micros() as i64) * 2 + waits,
+        };
+        Line { key: Key { major: ((queue as i64) << 56) - index, minor }, slope: 0 }
     }
 
     fn bends(&self, job: &Job, view: &View) -> Option<Time> {
@@ -147,20 +138,33 @@ impl Order for Gittins {
         }
         let service = view.service(job);
         let attained = self.counted(service);
-        let limit = self.limits.iter().map(|limit| limit.micros()).find(|l| *l > attained)?;
-        let next = self.index.next_change(attained).unwrap_or(limit).min(limit);
-        Some(view.when_served(job, service, Span::from_micros(next), self.served.by_gpu()))
+        let limit = self.limits.iter().map(|limit| limit.micros()).find(|l| *l > attained);
+        let by_index = limit.is_some() || self.last == LastQueue::ByIndex;
+        // Where only limits are forecast, the index is looked at when something happens.
+        let looks = by_index && view.rules().crossing == Crossing::Exact;
+        let step = if looks { self.index.next_change(attained) } else { None };
+        let next = Span::from_micros([limit, step].into_iter().flatten().min()?);
+        Some(view.when_served(job, service, next, self.served.by_gpu()))
     }
 
     fn observe(&mut self, note: &Note, view: &View) -> Vec<JobId> {
-        if let Note::Left(id) = *note {
-            let service = self.counted(view.service(view.job(id)));
-            self.learn(service);
-            if self.finished.is_multiple_of(REFRESH) {
-                return view.jobs().iter().map(|job| job.id).filter(|job| *job != id).collect();
+        match *note {
+            // The first job that comes shows the rules of the world.
+            Note::Joined(_) => {
+                let whole = view.rules().index == Index::Whole && self.horizon.is_some();
+                if self.index.is_of_whole_services() != whole {
+                    self.reckon(view);
+                }
+                Vec::new()
             }
+            Note::Left(id) => {
+                let service = self.counted(view.service(view.job(id)));
+                let changed = self.learn(service, view);
+                let others = view.jobs().iter().map(|job| job.id).filter(|job| *job != id);
+                if changed { others.collect() } else { Vec::new() }
+            }
+            _ => Vec::new(),
         }
-        Vec::new()
     }
 
     fn save(&self) -> Value {
@@ -174,49 +178,5 @@ impl Order for Gittins {
 
     fn fork(&self) -> Box<dyn Order> {
         Box::new(self.clone())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_short_or_long_job_is_worth_trying_until_the_short_ones_are_over() {
-        // Half of all jobs take 1, half take 100. Fresh: best d is 1, P = 1/2, E = 1. After 1 the
-        // job is a long one for sure: d = 99, P = 1, E = 99.
-        let index = GittinsIndex::new(&[1, 1, 100, 100], None);
-        assert!((index.at(0) - 0.5).abs() < 1e-12);
-        assert!((index.at(1) - 1.0 / 99.0).abs() < 1e-12);
-        assert!((index.at(50) - 1.0 / 99.0).abs() < 1e-12, "between steps the last one holds");
-        assert_eq!(index.next_change(1), Some(100));
-        assert!(index.at(100).abs() < 1e-12, "nobody has ever run longer");
-    }
-
-    #[test]
-    fn the_best_horizon_is_never_worse_than_a_fixed_one() {
-        let sample: Vec<u64> = (1..200u64).map(|i| i * i * 7 % 5003 + i).collect();
-        let best = GittinsIndex::new(&sample, None);
-        for horizon in [1, 10, 100, 1000, 3250] {
-            let fixed = GittinsIndex::new(&sample, Some(horizon));
-            for a in (0..5200).step_by(37) {
-                assert!(best.at(a) >= fixed.at(a) - 1e-12, "horizon {horizon}, service {a}");
-            }
-        }
-    }
-
-    #[test]
-    fn memoryless_service_has_a_flat_index() {
-        // For geometric service the chance to finish next is the same at every age.
-        let mut sample = Vec::new();
-        let mut left = 1 << 16;
-        for age in 1..=16u64 {
-            sample.extend(std::iter::repeat_n(age, left / 2));
-            left /= 2;
-        }
-        let index = GittinsIndex::new(&sample, None);
-        for age in 0..8 {
-            assert!((index.at(age) - 0.5).abs() < 0.01, "age {age}: {}", index.at(age));
-        }
     }
 }

@@ -16,7 +16,12 @@ impl Place for Anywhere {
         }
         if want.demand.reach != Reach::Cluster {
             let remainder = super::Remainder::AsPicked;
-            let fit = super::Fit { pick: Pick::First, remainder, relax: false, racks: true };
+            let fit = super::Fit {
+                pick: Pick::First,
+                remainder,
+                relax: false,
+                racks: super::Racks::Fullest,
+            };
             return fit.place(want, free, view);
         }
         let enough = |kind: &KindId| free.free_of(heeler_model::KindSet::only(*kind)) >= want.gpus;

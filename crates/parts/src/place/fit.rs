@@ -4,7 +4,7 @@
 //! that is consolidated in this sense waits rather than spread.
 
 use super::{kinds, on_one_node, place_small, why_not};
-use heeler_engine::{Draft, Fleet, Grip, Needs, Pick, Place, View, Want};
+use heeler_engine::{Draft, Fleet, Grip, Needs, Pick, Place, Spill, View, Want};
 use heeler_model::{KindId, NodeId, Placement, RackId, Reach, Reason, Slice};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -20,6 +20,18 @@ pub enum Remainder {
     Emptiest,
 }
 
+/// Whether the nodes of a job that has several are in one rack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Racks {
+    /// They may be anywhere.
+    #[default]
+    Any,
+    /// In one where possible: the one that is fullest afterwards.
+    Fullest,
+    /// In the first with room, unless none could ever hold the job; it waits rather than span two.
+    First,
+}
+
 /// On as few nodes as possible.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit {
@@ -29,27 +41,32 @@ pub struct Fit {
     pub remainder: Remainder,
     /// Whether a job that does not fit like this may be spread over the nodes with most room.
     pub relax: bool,
-    /// Whether to keep jobs of several nodes within a rack where possible.
-    pub racks: bool,
+    /// Whether to keep jobs of several nodes within a rack.
+    pub racks: Racks,
 }
 
 impl Place for Fit {
-    fn place(&self, want: &Want, free: &Draft, _view: &View) -> Result<Placement, Reason> {
+    fn place(&self, want: &Want, free: &Draft, view: &View) -> Result<Placement, Reason> {
         // Most who do not fit find too few anywhere, which is soon said.
         let count = free.free_of(want.demand.kinds);
         if want.demand.share.is_whole() && count < want.gpus {
             return Err(Reason::NotEnoughFree { need: want.gpus, free: count });
         }
-        let want = &widened(want, free);
+        let want = &widened(&self.narrowed(want), free);
         if let Some(small) = place_small(want, free, self.pick) {
             return small;
         }
+        let may_spread = self.relax && want.demand.reach != Reach::Node;
+        let anywhere = self.relax && want.demand.reach == Reach::Cluster;
+        let spills = anywhere && view.rules().spill == Spill::Fullest;
         let found = kinds(want, free).find_map(|kind| {
-            on_one_node(want, free, kind, self.pick)
-                .or_else(|| self.on_whole_nodes(want, free, kind))
+            on_one_node(want, free, kind, self.pick).or_else(|| match spills {
+                true => filling_up(want, free, kind),
+                false => self.on_whole_nodes(want, free, kind),
+            })
         });
         let relaxed = || {
-            let may = self.relax && want.demand.reach != Reach::Node;
+            let may = may_spread && !spills;
             kinds(want, free).filter(|_| may).find_map(|kind| scattered(want, free, kind))
         };
         found.or_else(relaxed).ok_or_else(|| why_not(want, free))
@@ -73,6 +90,15 @@ impl Place for Fit {
 }
 
 impl Fit {
+    /// A want as near together as this placement would have it.
+    fn narrowed(&self, want: &Want) -> Want {
+        let mut want = *want;
+        if self.racks == Racks::First {
+            want.demand.reach = want.demand.reach.max(Reach::Rack);
+        }
+        want
+    }
+
     fn on_whole_nodes(&self, want: &Want, free: &Draft, kind: KindId) -> Option<Placement> {
         let most = free.most_ever(kind, Grip::from(&want.demand));
         if want.gpus <= most || want.demand.reach == Reach::Node {
@@ -82,12 +108,13 @@ impl Fit {
             return None;
         }
         let racks = free.cluster().racks.len();
-        if (self.racks || want.demand.reach == Reach::Rack) && racks > 1 {
-            // The rack that is fullest after this one has moved in; ties go to the first.
-            let count = |rack: &RackId| free.idle_count(kind, *rack);
-            let mut by_idle: Vec<RackId> = (0..racks as u32).map(RackId).collect();
-            by_idle.sort_by_key(|rack| (count(rack), *rack));
-            let one = by_idle.iter().find_map(|rack| self.gather(want, free, kind, Some(*rack)));
+        if (self.racks != Racks::Any || want.demand.reach == Reach::Rack) && racks > 1 {
+            let mut order: Vec<RackId> = (0..racks as u32).map(RackId).collect();
+            if self.racks != Racks::First {
+                // The rack that is fullest after this one has moved in; ties go to the first.
+                order.sort_by_key(|rack| (free.idle_count(kind, *rack), *rack));
+            }
+            let one = order.iter().find_map(|rack| self.gather(want, free, kind, Some(*rack)));
             if one.is_some() || want.demand.reach == Reach::Rack {
                 return one;
             }
@@ -181,12 +208,23 @@ fn scattered_in(
     kind: KindId,
     rack: Option<RackId>,
 ) -> Option<Placement> {
-    let grip = Grip::from(&want.demand);
+    let nodes = free.nodes_by_most_unused(kind);
     let rack_of = |node: NodeId| free.cluster().nodes[node.index()].rack;
+    over(want, free, nodes.filter(|node| rack.is_none_or(|rack| rack_of(*node) == rack)))
+}
+
+/// Over the nodes with the fewest GPUs left.
+fn filling_up(want: &Want, free: &Draft, kind: KindId) -> Option<Placement> {
+    let nodes = free.nodes_by_least_unused(kind, 1);
+    over(want, free, nodes)
+}
+
+/// Over nodes in this order, as much of each as it has.
+fn over(want: &Want, free: &Draft, nodes: impl Iterator<Item = NodeId>) -> Option<Placement> {
+    let grip = Grip::from(&want.demand);
     let mut left = want.gpus;
     let mut slices: SmallVec<[Slice; 1]> = SmallVec::new();
-    let nodes = free.nodes_by_most_unused(kind);
-    for node in nodes.filter(|node| rack.is_none_or(|rack| rack_of(*node) == rack)) {
+    for node in nodes {
         let take = left.min(free.room(node, grip));
         if take > 0 {
             slices.push(Slice { node, slots: free.slots_for(node, take) });

@@ -2,7 +2,7 @@
 //! of all placements as large as a search over the order of placing finds it (Chronus: Gao et al.,
 //! SoCC 2021, §5). Gangs that need whole nodes are consolidated first.
 
-use super::fit::{Fit, Remainder};
+use super::fit::{Fit, Racks, Remainder};
 use heeler_engine::{Draft, Grip, Pick, Place, View, Want};
 use heeler_model::{Placement, Reason};
 
@@ -14,8 +14,12 @@ pub struct LocalSearch {
 }
 
 /// One job: the fullest node with room, whole nodes for a large gang, spread if need be.
-const ONE: Fit =
-    Fit { pick: Pick::Tightest, remainder: Remainder::AsPicked, relax: true, racks: true };
+const ONE: Fit = Fit {
+    pick: Pick::Tightest,
+    remainder: Remainder::AsPicked,
+    relax: true,
+    racks: Racks::Fullest,
+};
 
 impl Place for LocalSearch {
     fn place(&self, want: &Want, free: &Draft, view: &View) -> Result<Placement, Reason> {

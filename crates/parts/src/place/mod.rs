@@ -13,7 +13,7 @@ mod spread;
 
 pub use anywhere::Anywhere;
 pub use even::Even;
-pub use fit::{Fit, Remainder};
+pub use fit::{Fit, Racks, Remainder};
 pub use local_search::LocalSearch;
 pub use most_room::MostRoom;
 pub use skew::SkewAware;

@@ -2,7 +2,7 @@
 //! dominates must be kept together, because its traffic is uneven; all others take what is free,
 //! so that they do not wait for it to be together.
 
-use super::{Anywhere, Fit, Remainder};
+use super::{Anywhere, Fit, Racks, Remainder};
 use heeler_engine::{Draft, Fleet, Needs, Pick, Place, View, Want};
 use heeler_model::{Placement, Reason};
 
@@ -10,8 +10,12 @@ use heeler_model::{Placement, Reason};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SkewAware;
 
-const TOGETHER: Fit =
-    Fit { pick: Pick::Tightest, remainder: Remainder::AsPicked, relax: false, racks: true };
+const TOGETHER: Fit = Fit {
+    pick: Pick::Tightest,
+    remainder: Remainder::AsPicked,
+    relax: false,
+    racks: Racks::Fullest,
+};
 
 impl Place for SkewAware {
     fn place(&self, want: &Want, free: &Draft, view: &View) -> Result<Placement, Reason> {

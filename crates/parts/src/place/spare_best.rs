@@ -2,7 +2,7 @@
 //! job that can do with others is packed onto those, and gets the fastest kind only as far as
 //! enough of it stays free for jobs that run on nothing else.
 
-use super::{Fit, Remainder};
+use super::{Fit, Racks, Remainder};
 use heeler_engine::{Draft, Fleet, Needs, Pick, Place, View, Want};
 use heeler_model::{KindSet, Placement, Reason};
 
@@ -14,8 +14,12 @@ pub struct SpareBest {
 }
 
 /// The fullest node that fits.
-const PACKED: Fit =
-    Fit { pick: Pick::Tightest, remainder: Remainder::AsPicked, relax: false, racks: true };
+const PACKED: Fit = Fit {
+    pick: Pick::Tightest,
+    remainder: Remainder::AsPicked,
+    relax: false,
+    racks: Racks::Fullest,
+};
 
 /// The kinds that are fastest, and the others; nobody, where all are alike.
 fn best(fleet: &Fleet) -> Option<(KindSet, KindSet)> {

@@ -19,7 +19,12 @@ impl Place for Spread {
         }
         if want.demand.reach != Reach::Cluster {
             let remainder = super::Remainder::Emptiest;
-            let fit = super::Fit { pick: Pick::Loosest, remainder, relax: true, racks: true };
+            let fit = super::Fit {
+                pick: Pick::Loosest,
+                remainder,
+                relax: true,
+                racks: super::Racks::Fullest,
+            };
             return fit.place(want, free, view);
         }
         let found = kinds(want, free).find_map(|kind| deal(want, free, kind));

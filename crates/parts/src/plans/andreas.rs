@@ -6,16 +6,21 @@
 //! unless that saves more: what is better has to be better than to let everybody go on.
 
 use super::Reckoning;
-use crate::goodput::{Allot, Candidate, Room, Shape, Shapes, speed};
+use crate::goodput::{Allot, Candidate, Room, Shape, Shapes, left, speed};
 use heeler_engine::{Job, Predict, View};
 use heeler_model::{Reason, Span, Time};
 use rand::RngExt;
+use smallvec::SmallVec;
+use std::cell::{OnceCell, RefCell};
 
 /// Seconds that are assumed to be left of a job of which nobody can tell.
 const UNKNOWN_S: f64 = 3600.0;
 
 /// Watts of a GPU of which nobody said: then GPU hours are what counts.
 const UNKNOWN_WATTS: f64 = 300.0;
+
+/// Costs that differ by no more than this part are the same.
+const EVEN: f64 = 1e-9;
 
 /// Energy and being late, together as cheap as can be.
 pub struct Andreas {
@@ -31,22 +36,41 @@ pub struct Andreas {
     pub reckoning: Reckoning,
 }
 
-/// What a job could have, and what that would cost.
+/// What a job could have, and what that would save beside putting it off.
 #[derive(Clone, Copy)]
 struct Offer {
     shape: Shape,
-    cost: f64,
+    /// Thousandths of GPUs that it takes.
+    takes: u64,
+    saves: f64,
 }
 
-/// A job with its offers, cheapest first, and what it costs to put it off.
-struct Row {
-    index: usize,
-    offers: Vec<Offer>,
-    put_off: f64,
-    /// Whether it runs.
-    runs: bool,
-    /// Seconds by which it would be late at best; below zero, to spare.
-    pressure: f64,
+/// What came of one pass: what it saves, and who has which shape.
+#[derive(Default)]
+struct Found {
+    saved: f64,
+    given: Vec<(usize, Shape)>,
+}
+
+impl Found {
+    fn is_better_than(&self, other: &Found) -> bool {
+        self.saved > other.saved * (1.0 + EVEN)
+    }
+}
+
+/// Jobs to go through, and what they can have. Most of those who wait are never reached, so what
+/// they are offered is reckoned when somebody asks.
+struct Search<'a> {
+    andreas: &'a Andreas,
+    jobs: &'a [Candidate<'a>],
+    shapes: &'a Shapes,
+    view: &'a View<'a>,
+    /// Who is nearest to being late comes first.
+    order: Vec<usize>,
+    offers: Vec<OnceCell<Vec<Offer>>>,
+    room: Room,
+    /// The least that anybody takes of each kind, thousandths of GPUs.
+    least: Vec<u64>,
 }
 
 fn due(job: &Job) -> Option<Time> {
@@ -64,104 +88,161 @@ impl Andreas {
         late_h * part * self.late * f64::from(job.spec.demand.asked().max(1))
     }
 
-    fn row(&self, index: usize, candidate: &Candidate, shapes: &Shapes, view: &View) -> Row {
-        let fleet = view.fleet();
-        let mut offers = Vec::new();
-        let (mut soonest_s, mut cheapest) = (f64::INFINITY, f64::INFINITY);
-        for shape in shapes.for_job(candidate.job, u32::MAX, view) {
-            if speed(candidate, shape, shapes, view) <= 0.0 {
+    /// What a job can have that is no worse than to wait, the best first.
+    fn offers(&self, candidate: &Candidate, shapes: &Shapes, view: &View) -> Vec<Offer> {
+        let (job, reckoning) = (candidate.job, &self.reckoning);
+        let work = left(&*reckoning.predict, job, reckoning.margin, view);
+        let mut put_off = f64::INFINITY;
+        let mut costs: SmallVec<[(Shape, f64); 4]> = SmallVec::new();
+        for shape in shapes.for_job(job, u32::MAX, view) {
+            let speed = speed(candidate, shape, shapes, view);
+            if speed <= 0.0 {
                 continue;
             }
-            let needs = self.reckoning.needs_s(candidate, shape, shapes, view);
-            let needs_s = needs.unwrap_or(UNKNOWN_S);
-            let watts = match fleet.cluster().kinds[shape.kind.index()].watts {
+            let start_s = reckoning.start_s(candidate, shape);
+            let needs_s = work.map_or(UNKNOWN_S, |work| start_s + work / speed);
+            let watts = match view.fleet().cluster().kinds[shape.kind.index()].watts {
                 0 => UNKNOWN_WATTS,
                 watts => f64::from(watts),
             };
             let energy =
                 |seconds: f64| watts * f64::from(shape.gpus) * seconds / 3.6e6 * self.energy;
-            let cost = energy(needs_s) + self.lateness(candidate, needs_s, view);
-            soonest_s = soonest_s.min(needs_s);
+            costs.push((shape, energy(needs_s) + self.lateness(candidate, needs_s, view)));
             // Whoever is put off starts again, in whatever shape.
-            let anew_s = needs_s + self.reckoning.restart_s(candidate.job)
-                - self.reckoning.start_s(candidate, shape);
+            let anew_s = needs_s + reckoning.restart_s(job) - start_s;
             let later_s = anew_s + self.round.secs_f64();
-            cheapest = cheapest.min(energy(anew_s) + self.lateness(candidate, later_s, view));
-            offers.push(Offer { shape, cost });
+            put_off = put_off.min(energy(anew_s) + self.lateness(candidate, later_s, view));
         }
-        offers.sort_by(|a, b| a.cost.total_cmp(&b.cost).then(a.shape.gpus.cmp(&b.shape.gpus)));
-        let spare_s = due(candidate.job).map_or(0.0, |due| {
-            due.secs_f64() - view.now().secs_f64() - soonest_s.min(UNKNOWN_S * 1e6)
-        });
-        let runs = candidate.current.is_some();
-        Row { index, offers, put_off: cheapest, runs, pressure: -spare_s }
+        costs.retain(|(_, cost)| *cost <= put_off * (1.0 + EVEN));
+        costs.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.gpus.cmp(&b.0.gpus)));
+        let share = u64::from(job.spec.demand.share.0);
+        let offer = |(shape, cost): (Shape, f64)| {
+            let takes = u64::from(shape.gpus) * share;
+            Offer { shape, takes, saves: put_off - cost }
+        };
+        costs.into_iter().map(offer).collect()
     }
 
-    /// One pass: jobs in an order, each in the cheapest shape that is left and better than to wait,
-    /// or in the next one if chance will have it so.
-    fn pass(
-        &self,
-        rows: &[Row],
-        order: &[usize],
-        jobs: &[Candidate],
-        mut room: Room,
-        mut chance: impl FnMut() -> bool,
-    ) -> (f64, Vec<(usize, Shape)>) {
-        let (mut cost, mut given) = (0.0, Vec::new());
-        for row in order.iter().map(|at| &rows[*at]) {
-            let fits = |offer: &&Offer| room.has(&jobs[row.index], offer.shape);
-            let mut fitting = row.offers.iter().filter(fits);
-            let (first, second) = (fitting.next(), fitting.next());
-            let picked = if chance() { second.or(first) } else { first };
-            match picked.filter(|offer| offer.cost <= row.put_off * (1.0 + 1e-9)) {
-                Some(offer) => {
-                    room.take(&jobs[row.index], offer.shape);
-                    given.push((row.index, offer.shape));
-                    cost += offer.cost;
-                }
-                None => cost += if row.put_off.is_finite() { row.put_off } else { 0.0 },
+    /// Seconds by which a job would be late at best; below zero, to spare.
+    fn pressure(&self, candidate: &Candidate, shapes: &Shapes, view: &View) -> f64 {
+        let Some(due) = due(candidate.job) else { return 0.0 };
+        let soonest = shapes.for_job(candidate.job, u32::MAX, view).into_iter().filter_map(|s| {
+            let runs = speed(candidate, s, shapes, view) > 0.0;
+            let needs_s = self.reckoning.needs_s(candidate, s, shapes, view);
+            runs.then_some(needs_s.unwrap_or(UNKNOWN_S))
+        });
+        let soonest_s = soonest.fold(UNKNOWN_S * 1e6, f64::min);
+        view.now().secs_f64() + soonest_s - due.secs_f64()
+    }
+}
+
+/// Neighbours change places here and there, so the first stay near the front.
+fn disturbed(
+    order: impl Iterator<Item = usize>,
+    mut chance: impl FnMut() -> bool,
+) -> impl Iterator<Item = usize> {
+    let mut order = order.fuse();
+    let mut held = order.next();
+    std::iter::from_fn(move || match order.next() {
+        Some(next) if chance() => Some(next),
+        next => std::mem::replace(&mut held, next),
+    })
+}
+
+impl<'a> Search<'a> {
+    fn new(
+        andreas: &'a Andreas,
+        jobs: &'a [Candidate<'a>],
+        shapes: &'a Shapes,
+        view: &'a View<'a>,
+    ) -> Search<'a> {
+        let open = (0..jobs.len()).filter(|index| !jobs[*index].pinned);
+        let mut pressed: Vec<(f64, usize)> =
+            open.map(|index| (andreas.pressure(&jobs[index], shapes, view), index)).collect();
+        pressed.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let order: Vec<usize> = pressed.into_iter().map(|(_, index)| index).collect();
+        let mut least = vec![u64::MAX; shapes.up().len()];
+        for demand in order.iter().map(|index| &jobs[*index].job.spec.demand) {
+            let takes = u64::from(demand.sizes.min.max(1)) * u64::from(demand.share.0);
+            for kind in demand.kinds.iter(least.len()) {
+                least[kind.index()] = takes.min(least[kind.index()]);
             }
         }
-        (cost, given)
+        let offers = vec![OnceCell::new(); jobs.len()];
+        let room = Room::of(shapes, jobs);
+        Search { andreas, jobs, shapes, view, order, offers, room, least }
+    }
+
+    fn offers(&self, index: usize) -> &[Offer] {
+        let make = || self.andreas.offers(&self.jobs[index], self.shapes, self.view);
+        self.offers[index].get_or_init(make)
+    }
+
+    /// The best that is found.
+    fn best(&self) -> Found {
+        let order = || self.order.iter().copied();
+        let running =
+            |runs: bool| order().filter(move |at| self.jobs[*at].current.is_some() == runs);
+        // Those who run first: nobody stops for what is no better.
+        let (mut best, all) = self.pass(running(true).chain(running(false)), || false);
+        // Nothing is better than that everybody has what is best for it.
+        if all {
+            return best;
+        }
+        let (pressed, _) = self.pass(order(), || false);
+        if pressed.is_better_than(&best) {
+            best = pressed;
+        }
+        let random = RefCell::new(self.view.rng("andreas"));
+        let below = |part: f64| random.borrow_mut().random::<f64>() < part;
+        for _ in 0..self.andreas.tries {
+            let (found, _) = self.pass(disturbed(order(), || below(0.3)), || below(0.1));
+            if found.is_better_than(&best) {
+                best = found;
+            }
+        }
+        best
+    }
+
+    /// One pass: jobs in an order, each in the best shape that is left, or in the next one if
+    /// chance will have it so; and whether everybody has its best.
+    fn pass(
+        &self,
+        order: impl Iterator<Item = usize>,
+        mut chance: impl FnMut() -> bool,
+    ) -> (Found, bool) {
+        let (mut room, mut found) = (self.room.clone(), Found::default());
+        let mut all = true;
+        let mut order = order;
+        while !room.is_below(&self.least) {
+            let Some(index) = order.next() else { return (found, all) };
+            let offers = self.offers(index);
+            let mut fitting = offers.iter().filter(|offer| room.left(offer.shape) >= offer.takes);
+            let first = fitting.next();
+            // Only who has a choice leaves it to chance.
+            let picked = match offers.len() > 1 && chance() {
+                true => fitting.next().or(first),
+                false => first,
+            };
+            all &= offers.first().map(|offer| offer.shape) == picked.map(|offer| offer.shape);
+            if let Some(offer) = picked {
+                room.take_milli(offer.shape, offer.takes);
+                found.given.push((index, offer.shape));
+                found.saved += offer.saves;
+            }
+        }
+        let rest = order.next().is_none();
+        (found, all && rest)
     }
 }
 
 impl Allot for Andreas {
     fn allot(&self, jobs: &[Candidate], view: &View) -> Vec<Option<Shape>> {
         let shapes = Shapes::of(view);
-        let room = Room::of(&shapes, jobs);
-        let open = jobs.iter().enumerate().filter(|(_, job)| !job.pinned);
-        let mut rows: Vec<Row> =
-            open.map(|(index, job)| self.row(index, job, &shapes, view)).collect();
-        rows.sort_by(|a, b| b.pressure.total_cmp(&a.pressure).then(a.index.cmp(&b.index)));
-        let first: Vec<usize> = (0..rows.len()).collect();
-        // Those who run first: nobody stops for what is no better.
-        let (mut kept, rest): (Vec<usize>, Vec<usize>) =
-            first.iter().partition(|at| rows[**at].runs);
-        kept.extend(rest);
-        let mut best = self.pass(&rows, &kept, jobs, room.clone(), || false);
-        let pressed = self.pass(&rows, &first, jobs, room.clone(), || false);
-        if pressed.0 < best.0 * (1.0 - 1e-9) {
-            best = pressed;
-        }
-        let mut random = view.rng("andreas");
-        for _ in 0..self.tries {
-            let mut order = first.clone();
-            // Neighbours change places here and there, so the most pressing stay near the front.
-            for at in 1..order.len() {
-                if random.random::<f64>() < 0.3 {
-                    order.swap(at - 1, at);
-                }
-            }
-            let found =
-                self.pass(&rows, &order, jobs, room.clone(), || random.random::<f64>() < 0.1);
-            if found.0 < best.0 * (1.0 - 1e-9) {
-                best = found;
-            }
-        }
+        let best = Search::new(self, jobs, &shapes, view).best();
         let pinned = |candidate: &Candidate| candidate.current.filter(|_| candidate.pinned);
         let mut given: Vec<Option<Shape>> = jobs.iter().map(pinned).collect();
-        best.1.into_iter().for_each(|(index, shape)| given[index] = Some(shape));
+        best.given.into_iter().for_each(|(index, shape)| given[index] = Some(shape));
         given
     }
 
@@ -180,5 +261,24 @@ impl Allot for Andreas {
 
     fn fork(&self) -> Box<dyn Allot> {
         Box::new(Andreas { reckoning: self.reckoning.fork(), ..*self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::disturbed;
+
+    #[test]
+    fn neighbours_change_places_and_nobody_is_lost() {
+        let all = |chances: &[bool]| {
+            let mut chances = chances.iter();
+            let chance = move || chances.next().copied().unwrap_or(false);
+            disturbed(0..4, chance).collect::<Vec<_>>()
+        };
+        assert_eq!(all(&[]), [0, 1, 2, 3]);
+        assert_eq!(all(&[true]), [1, 0, 2, 3]);
+        assert_eq!(all(&[true, true, true]), [1, 2, 3, 0]);
+        assert_eq!(all(&[false, true]), [0, 2, 1, 3]);
+        assert_eq!(disturbed(0..0, || true).count(), 0);
     }
 }

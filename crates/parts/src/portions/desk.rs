@@ -45,6 +45,13 @@ impl<'a> Desk<'a> {
         }
     }
 
+    /// A job has no turn in this round.
+    pub(super) fn pass_over(&mut self, job: &Job) {
+        let (need, free) = (job.spec.demand.asked(), self.draft.free_of(job.spec.demand.kinds));
+        let reason = Reason::NotEnoughFree { need, free: free.min(need.saturating_sub(1)) };
+        self.waits.push(Wait { job: job.id, reason });
+    }
+
     fn try_serving(&mut self, job: &Job, give: Give) -> Result<(), Reason> {
         let demand = &job.spec.demand;
         let milli = i64::from(demand.asked()) * i64::from(demand.share.0);
@@ -59,7 +66,7 @@ impl<'a> Desk<'a> {
         if give == Give::Enough {
             return Err(reason);
         }
-        let share = self.measure.proportional(job);
+        let share = self.measure.share(job);
         let least = if share.covers(wanted) { wanted } else { share };
         if least != wanted && self.put(job, least).is_ok() {
             return Ok(());
@@ -192,10 +199,13 @@ impl<'a> Desk<'a> {
     ) -> Option<[i64; 2]> {
         let job = self.view.state().job(peer);
         let on = self.runs.get(&peer)?.clone();
-        let (has, share) = (on.portion?, self.measure.proportional(job));
-        if share.covers(has) {
+        let (has, share) = (on.portion?, self.measure.share(job));
+        // Who has no more than that is asked all the same, and is no faster than with it then.
+        let plain = self.measure.plain(job, has);
+        if share.covers(has) && plain.is_none() {
             return None;
         }
+        let share = plain.filter(|_| share.covers(has)).unwrap_or(share);
         let here = on.placement.slices().iter().find(|slice| slice.node == node)?;
         let times = i64::from(here.slots.count().max(1));
         let demand = &job.spec.demand;

@@ -1,6 +1,6 @@
 //! How much CPU and memory is a job's proportional share, and how much it can make use of.
 
-use heeler_engine::Job;
+use heeler_engine::{Job, Shares};
 use heeler_model::{Cluster, Portion};
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,8 @@ pub(super) struct Measure {
     each: Portion,
     /// The most GPUs, thousandths of CPUs and MB of one node.
     node: [u64; 3],
+    /// What a proportional share does for a job that was profiled.
+    shares: Shares,
 }
 
 /// A ratio as a whole number; nothing is unlimited here, only unknown.
@@ -35,8 +37,8 @@ fn fitted(amount: u64) -> u32 {
 }
 
 impl Measure {
-    pub(super) fn of(cluster: &Cluster) -> Measure {
-        let mut measure = Measure::default();
+    pub(super) fn of(cluster: &Cluster, shares: Shares) -> Measure {
+        let mut measure = Measure { shares, ..Measure::default() };
         let (mut cpu_milli, mut memory_mb) = (u64::MAX, u64::MAX);
         for node in cluster.nodes.iter().filter(|node| node.gpus > 0) {
             let has = [u64::from(node.gpus), node.cpu_milli, node.memory_mb];
@@ -56,7 +58,7 @@ impl Measure {
     }
 
     /// A job's proportional share beside each of its GPUs, or what it asked for, if that is more.
-    pub(super) fn proportional(&self, job: &Job) -> Portion {
+    pub(super) fn share(&self, job: &Job) -> Portion {
         let demand = &job.spec.demand;
         if demand.asked() == 0 {
             return demand.portion();
@@ -67,16 +69,32 @@ impl Measure {
         share.at_least(demand.portion())
     }
 
+    /// What a job has that gets its proportional share. Where that is to do nothing for it, it is
+    /// kept short of what is enough.
+    pub(super) fn proportional(&self, job: &Job) -> Portion {
+        let share = self.share(job);
+        self.plain(job, share).unwrap_or(share)
+    }
+
+    /// The like of what a job has with which it is no faster than with its proportional share,
+    /// where such a share does nothing for it and this would.
+    pub(super) fn plain(&self, job: &Job, has: Portion) -> Option<Portion> {
+        let enough = job.spec.appetite().filter(|_| !self.shares.are_measured())?.enough;
+        let cpu_milli = enough.cpu_milli.checked_sub(1).filter(|_| has.covers(enough))?;
+        let plain = Portion { cpu_milli, ..has };
+        plain.covers(job.spec.demand.portion()).then_some(plain)
+    }
+
     /// What a job can make use of, as far as a node has it; its proportional share, where nothing
     /// is known. One that is larger than a node gets no more than that share.
     pub(super) fn enough(&self, job: &Job) -> Portion {
         let demand = &job.spec.demand;
         let gpus = u64::from(demand.asked());
         let Some(appetite) = job.spec.appetite().filter(|_| gpus > 0) else {
-            return self.proportional(job);
+            return self.share(job);
         };
         if gpus > self.node[0] {
-            return appetite.enough.at_most(self.proportional(job)).at_least(demand.portion());
+            return appetite.enough.at_most(self.share(job)).at_least(demand.portion());
         }
         let most = |amount: u64| if amount == 0 { u32::MAX } else { fitted(amount / gpus) };
         let (cpu_milli, memory_mb) = (most(self.node[1]), most(self.node[2]));
@@ -91,10 +109,10 @@ impl Measure {
         }
     }
 
-    /// The parts of all GPUs, CPUs and memory that a job wants, in this order; none of what nobody
-    /// knows how much there is.
-    pub(super) fn parts(&self, job: &Job, give: Give) -> [f64; 3] {
-        let (gpus, wanted) = (f64::from(job.spec.demand.asked()), self.wanted(job, give));
+    /// The parts of all GPUs, CPUs and memory that a job wants, in this order, whatever it gets;
+    /// none of what nobody knows how much there is.
+    pub(super) fn parts(&self, job: &Job) -> [f64; 3] {
+        let (gpus, wanted) = (f64::from(job.spec.demand.asked()), self.enough(job));
         let amounts = [1.0, f64::from(wanted.cpu_milli), f64::from(wanted.memory_mb)];
         let part = |index: usize| match self.all[index] {
             0 => 0.0,

@@ -34,41 +34,45 @@ impl Portions {
         Portions { ranking, place, round, turn: Turn::default() }
     }
 
-    /// Jobs in the order in which they are served.
-    fn order<'a>(&self, measure: &Measure, view: &View<'a>) -> Vec<&'a Job> {
+    /// Jobs in the order in which they are served, and those who have no turn.
+    fn order<'a>(&self, measure: &Measure, view: &View<'a>) -> (Vec<&'a Job>, Vec<&'a Job>) {
         let counts = |job: &&Job| job.leaving.is_none() && job.phase != Phase::Blocked;
         let mut jobs: Vec<&Job> = view.state().jobs().iter().filter(counts).collect();
         jobs.sort_by_cached_key(|job| {
             (self.ranking.key(job, measure, view), job.submitted, job.id)
         });
-        if (self.ranking.rank, self.ranking.give) != (Rank::Las, Give::Tune) {
-            return jobs;
+        let (las, tunes) = (self.ranking.rank == Rank::Las, self.ranking.give == Give::Tune);
+        if !las || !(tunes || view.rules().least_served_by_count) {
+            return (jobs, Vec::new());
         }
-        // The largest of those who fit by count find their place first.
         let mut left = view.fleet().up_of(KindSet::ANY);
-        let (mut first, mut others) = (Vec::new(), Vec::new());
-        for job in jobs {
-            match left.checked_sub(job.spec.demand.asked()) {
-                Some(rest) => {
-                    left = rest;
-                    first.push(job);
-                }
-                None => others.push(job),
-            }
+        let (mut first, others): (Vec<&Job>, Vec<&Job>) = jobs.into_iter().partition(|job| {
+            let rest = left.checked_sub(job.spec.demand.asked());
+            left = rest.unwrap_or(left);
+            rest.is_some()
+        });
+        if tunes {
+            // The largest of those who fit by count find their place first.
+            first.sort_by_key(|job| Reverse(job.spec.demand.asked()));
         }
-        first.sort_by_key(|job| Reverse(job.spec.demand.asked()));
-        first.extend(others);
-        first
+        if !view.rules().least_served_by_count {
+            first.extend(&others);
+            return (first, Vec::new());
+        }
+        (first, others)
     }
 }
 
 impl Policy for Portions {
     fn plan(&self, view: &View) -> Plan {
-        let measure = Measure::of(view.fleet().cluster());
-        let jobs = self.order(&measure, view);
+        let measure = Measure::of(view.fleet().cluster(), view.rules().shares);
+        let (jobs, passed) = self.order(&measure, view);
         let mut desk = Desk::new(view, &measure, &*self.place);
         for job in jobs {
             desk.serve(job, self.ranking.give);
+        }
+        for job in passed {
+            desk.pass_over(job);
         }
         desk.plan()
     }

@@ -46,7 +46,7 @@ const DECIMALS: f64 = 1e12;
 impl Ranking {
     /// Smaller comes first; of whom nothing is known comes last.
     pub(super) fn key(&self, job: &Job, measure: &Measure, view: &View) -> i64 {
-        let parts = || measure.parts(job, self.give);
+        let parts = || measure.parts(job);
         let key = match self.rank {
             Rank::Fifo => Some(0.0),
             Rank::Las => return view.service(job).milli.min(i64::MAX as u64) as i64,
@@ -76,6 +76,8 @@ impl Ranking {
         let wanted = measure.wanted(job, self.give);
         let on = job.assignment.as_ref();
         let with = on.map_or(wanted, |on| on.portion.unwrap_or(job.spec.demand.portion()));
+        // Who was slower for a round though it had no more than its share is not ranked so.
+        let with = if measure.plain(job, wanted) == Some(with) { wanted } else { with };
         let left = self.predict.work(job, view)? - job.progress.done_at(view.now());
         let per_second = job.spec.nominal_pace * job.tempo.pace * 1e6;
         Some(left.max(0.0) / per_second / speed(job, with))

@@ -3,7 +3,7 @@
 
 use super::pairing::{Alone, Residents};
 use super::trial::could_be_tried;
-use crate::place::{Fit, Remainder, why_not};
+use crate::place::{Fit, Racks, Remainder, why_not};
 use heeler_engine::{DemandId, Draft, Grip, Job, Pick, Place, View, Want};
 use heeler_model::{Assignment, Milli, NodeId, Placement, Reason, Slice, Slots, TenantId};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const OTHER_HALF: Grip = Grip { share: HALF, ..Grip::NOTHING };
 
 /// The fullest node that fits, and large jobs on whole nodes.
 const PACKED: Fit =
-    Fit { pick: Pick::Tightest, remainder: Remainder::Emptiest, relax: false, racks: false };
+    Fit { pick: Pick::Tightest, remainder: Remainder::Emptiest, relax: false, racks: Racks::Any };
 
 /// What a job takes with a share of each GPU.
 pub(super) fn grip(job: &Job, share: Milli) -> Grip {

@@ -4,7 +4,7 @@
 //! first on a GPU starts; the rest is matched anew next time (AlloX, Le et al., EuroSys 2020).
 
 use super::{Due, Shares, gpus, kinds_by_name, left, rate};
-use heeler_engine::{Gangs, Job, Predict, View};
+use heeler_engine::{Gangs, Job, Predict, View, Want};
 use heeler_model::{JobId, KindId, TenantId};
 use heeler_solve::cheapest_assignment;
 use serde_json::Value;
@@ -42,7 +42,7 @@ struct Room<'a> {
 impl Room<'_> {
     /// Whether the job can have its GPUs on a kind; then it has them.
     fn take(&mut self, job: &Job, kind: KindId) -> bool {
-        let milli = job.milli() as i64;
+        let milli = Want::as_asked(job).milli();
         let now_used = |tenant| self.used.get(&tenant).copied().unwrap_or(0);
         let tenants = self.view.tenants();
         let allowed = tenants.within_limits(job.spec.tenant, milli, now_used).is_ok();

@@ -7,7 +7,7 @@ use super::accounts::{Account, Books};
 use super::beside::together;
 use super::seating::{Chosen, seat};
 use super::{Shares, rate};
-use heeler_engine::{Calibration, Note, Policy, Predict, RoundClock, View};
+use heeler_engine::{Calibration, Note, Policy, Predict, RoundClock, View, Want};
 use heeler_model::{JobId, KindId, KindSet, Plan, Reason, Scope, Span, TenantId, Time, Wait};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -156,12 +156,9 @@ impl RoundTarget {
                 continue;
             }
             let before = used.clone();
-            // Two on the same GPUs have half of them each.
-            let part = if who.beside.is_some() { 2 } else { 1 };
             let both = [Some(who.job), who.beside].into_iter().flatten();
             let refusal = both.clone().find_map(|id| {
-                let (milli, tenant) =
-                    (view.job(id).milli() as i64 / part, view.job(id).spec.tenant);
+                let (milli, tenant) = (who.milli(id, view), view.job(id).spec.tenant);
                 let now_used = |tenant| used.get(&tenant).copied().unwrap_or(0);
                 if let Err(reason) = tenants.within_limits(tenant, milli, now_used) {
                     return Some((id, reason));
@@ -188,7 +185,7 @@ impl RoundTarget {
 
     fn verdict(&self, id: JobId, view: &View) -> Reason {
         let account = &self.books.accounts[&id];
-        let (tenant, milli) = (view.job(id).spec.tenant, view.job(id).milli() as i64);
+        let (tenant, milli) = (view.job(id).spec.tenant, Want::as_asked(view.job(id)).milli());
         if let Err(reason) = view.tenants().within_limits(tenant, milli, |_| 0) {
             return reason;
         }

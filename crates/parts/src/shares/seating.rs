@@ -2,13 +2,13 @@
 //! gangs first, because they have the hardest time.
 
 use super::beside::both;
-use crate::place::{Fit, Remainder};
+use crate::place::{Fit, Racks, Remainder};
 use heeler_engine::{Draft, Grip, Job, Pick, Place, View, Want};
 use heeler_model::{Assignment, JobId, KindId, KindSet, Milli, Placement, Plan, Run, Wait};
 
 /// On as few nodes as possible, but rather spread than wait: shares count GPUs, not nodes.
 const TOGETHER: Fit =
-    Fit { pick: Pick::Tightest, remainder: Remainder::AsPicked, relax: true, racks: false };
+    Fit { pick: Pick::Tightest, remainder: Remainder::AsPicked, relax: true, racks: Racks::Any };
 
 /// How much of a GPU each of two jobs has that run on it together.
 const HALF: Milli = Milli(500);
@@ -29,6 +29,11 @@ impl Chosen {
     /// How much of a GPU each has.
     fn share(&self, view: &View) -> Milli {
         self.beside.map_or(view.job(self.job).spec.demand.share, |_| HALF)
+    }
+
+    /// Thousandths of GPUs that one of them will have, whatever it has now.
+    pub(super) fn milli(&self, job: JobId, view: &View) -> i64 {
+        i64::from(view.job(job).spec.demand.asked()) * i64::from(self.share(view).0)
     }
 }
 

@@ -5,7 +5,7 @@
 use super::describe::{Described, NOBODY, cluster_name};
 use super::{Standing, VirtualClusters};
 use crate::cells::{Answer, Binding, Cells, OPPORTUNISTIC, PRIORITY_MAX, Phase, Request, Shortage};
-use crate::place::{Fit, Remainder, why_not};
+use crate::place::{Fit, Racks, Remainder, why_not};
 use heeler_engine::{Draft, Fleet, Grip, Job, Pick, Place, View, Want};
 use heeler_model::{
     Assignment, Demand, JobId, NodeId, Placement, Plan, Reach, Reason, Run, Slice, Slots, Stop,
@@ -133,7 +133,8 @@ impl<'a> Walk<'a> {
             // Jobs without GPUs use no cells.
             0 => {
                 let remainder = Remainder::AsPicked;
-                let fit = Fit { pick: Pick::Tightest, remainder, relax: false, racks: true };
+                let fit =
+                    Fit { pick: Pick::Tightest, remainder, relax: false, racks: Racks::Fullest };
                 fit.place(&want, &self.draft, self.view)?
             }
             _ => self.in_cells(job, standing, &want)?,

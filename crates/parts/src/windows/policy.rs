@@ -4,7 +4,7 @@
 
 use super::epochs::Epochs;
 use super::worth::{Aims, FairEnd, lefts, worths};
-use crate::place::{Fit, Remainder};
+use crate::place::{Fit, Racks, Remainder};
 use crate::round_turn::RoundTurn;
 use heeler_engine::{Calibration, Grip, Job, Note, Pick, Place, Policy, Predict, View, Want};
 use heeler_model::{
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// On as few nodes as possible, but rather spread than wait.
 const TOGETHER: Fit =
-    Fit { pick: Pick::Tightest, remainder: Remainder::AsPicked, relax: true, racks: false };
+    Fit { pick: Pick::Tightest, remainder: Remainder::AsPicked, relax: true, racks: Racks::Any };
 /// A job without a profile is taken to have so many epochs, all alike …
 const EPOCHS: f64 = 100.0;
 /// … and to run for so long, if nobody can tell.

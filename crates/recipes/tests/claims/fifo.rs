@@ -35,6 +35,40 @@ fn a_job_that_does_not_fit_blocks_the_queue() {
     assert_eq!([skip.start("wide"), skip.start("small")], [100.0, 2.0]);
 }
 
+/// Four nodes of two GPUs, two in a rack. From 10 on the second and the third are idle, but in two
+/// racks, so `gang` waits until 100 for the first two. `huge` is larger than a rack and takes three
+/// nodes wherever they are. Without racks `gang` starts at 10.
+#[test]
+fn first_fit_in_one_rack_spans_no_two() {
+    let table = [
+        job("a", 0, 2, 100),
+        job("b", 0, 2, 10),
+        job("c", 0, 2, 10),
+        job("d", 0, 2, 200),
+        job("gang", 5, 4, 10),
+        job("huge", 6, 6, 10),
+    ];
+    let scene = Scene::new("4x2:a100/2", table);
+    let starts = |place| {
+        let run = scene.run("fifo", &[("place", place)]);
+        [run.start("gang"), run.start("huge")]
+    };
+    assert_eq!(starts("first-fit-one-rack"), [100.0, 110.0]);
+    assert_eq!(starts("first-fit"), [10.0, 100.0]);
+}
+
+/// Three nodes in a rack. From 10 on all of the first rack are idle and two of the second. In the
+/// first rack `pair` leaves too little for `three`; in the fullest it does not.
+#[test]
+fn first_fit_takes_the_first_rack_with_room() {
+    let short = ["a", "b", "c"].map(|name| job(name, 0, 2, 10));
+    let others = [job("d", 0, 2, 200), job("pair", 11, 4, 50), job("three", 12, 6, 10)];
+    let scene = Scene::new("6x2:a100/3", short.into_iter().chain(others));
+    let start = |place| scene.run("fifo", &[("place", place)]).start("three");
+    assert_eq!(start("first-fit-one-rack"), 61.0);
+    assert_eq!(start("consolidate"), 12.0);
+}
+
 /// GPUs without a job, node by node.
 fn free(simulation: &Simulation) -> Vec<u32> {
     let state = simulation.engine().state();

@@ -43,6 +43,50 @@ fn gittins_sees_no_further_than_its_horizon() {
     assert_eq!(scene.run("tiresias-gittins", &knobs).end("short"), 20.0);
 }
 
+/// Half of the past jobs took 10, half 1000, and after 5 a job is in the last queue. There `young`
+/// runs on to its end at 27, as nobody is stopped for an equal. By index it gives way when it has
+/// had 10, at 17, to `old`, which has had 7; from 20 on they are equal again.
+#[test]
+fn gittins_goes_by_the_index_in_the_last_queue_if_told() {
+    let scene = Scene::new("1x1", [job("old", 0, 1, 1000), job("young", 7, 1, 20)]);
+    let ends = |last| {
+        let knobs = [SHORT_OR_LONG[0], ("limits", "[\"5 gpu-s\"]"), ("last", last)];
+        let run = scene.run("tiresias-gittins", &knobs);
+        [run.end("old"), run.end("young")]
+    };
+    assert_eq!(ends("first-come"), [1020.0, 27.0]);
+    assert_eq!(ends("by-index"), [1010.0, 1020.0]);
+}
+
+/// Two GPUs, and all are equal. `late` runs beside `first` while `wide` waits for both. When
+/// `first` ends, `late` is stopped for `wide` only if those go first who were submitted first.
+#[test]
+fn gittins_stops_nobody_for_an_equal_unless_told() {
+    let table = [job("first", 0, 1, 100), job("wide", 1, 2, 10), job("late", 2, 1, 200)];
+    let scene = Scene::new("1x2", table);
+    let ends = |within| {
+        let run = scene.run("tiresias-gittins", &[SHORT_OR_LONG[1], ("within", within)]);
+        [run.end("wide"), run.end("late")]
+    };
+    assert_eq!(ends("running-first"), [212.0, 202.0]);
+    assert_eq!(ends("as-submitted"), [110.0, 212.0]);
+}
+
+/// A thousand jobs take one GPU second each. Who has learnt from them takes `long` for one that
+/// will not end soon, and `short` goes first.
+#[test]
+fn gittins_learns_unless_told() {
+    let past = (0..1000).map(|number| job(&format!("past {number}"), 0, 1, 1));
+    let table = past.chain([job("long", 100, 64, 50), job("short", 110, 1, 10)]);
+    let scene = Scene::new("1x64", table);
+    let ends = |learn| {
+        let run = scene.run("tiresias-gittins", &[SHORT_OR_LONG[1], ("learn", learn)]);
+        [run.end("long"), run.end("short")]
+    };
+    assert_eq!(ends("true"), [160.0, 120.0]);
+    assert_eq!(ends("false"), [150.0, 160.0]);
+}
+
 /// One GPU, limits of 100 and 300 GPU seconds. `a` leaves the first queue at 100 and waits for `b`,
 /// which leaves it at 200 and then is the equal of `a`: who runs goes on. At 400 `b` leaves the
 /// second queue, where `a` still is, and `a` goes on; it leaves it at 600 and again nobody gives

@@ -1,6 +1,7 @@
 //! The claims of the cards: each `[[claim]]` of a recipe names a test here that shows it. Worked
 //! examples say in a comment how their numbers come about.
 
+mod adding_up;
 mod ali_mlaas;
 mod allox;
 mod andreas;

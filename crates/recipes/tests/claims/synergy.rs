@@ -1,6 +1,8 @@
 //! Synergy: CPUs and memory by what jobs can make use of.
 
-use super::scene::{Row, Scene, job, rows};
+use super::scene::{Row, Run, Scene, job, rows};
+use heeler_engine::{Shares, Spill};
+use heeler_model::{Appetite, Portion};
 use proptest::prelude::*;
 
 /// Faster with more CPUs than the three of a GPU's share.
@@ -52,9 +54,8 @@ proptest! {
     #[test]
     fn synergy_with_plenty_of_cpus_is_proportional(rows in rows(8, 1, 30)) {
         let scene = Scene::new("2x4", mixed(&rows)).cpus(20);
-        // The other two go by what jobs want, which differs even where there is plenty.
-        for order in &ORDERS[..4] {
-            let knobs = |give| [("order", *order), ("give", give), ("round", "20 s")];
+        for order in ORDERS {
+            let knobs = |give| [("order", order), ("give", give), ("round", "20 s")];
             let tuned = scene.run("synergy", &knobs("tune")).ends();
             let equal = scene.run("synergy", &knobs("proportional")).ends();
             prop_assert_eq!(tuned, equal, "{}", order);
@@ -90,4 +91,63 @@ fn synergy_gains_where_cpus_are_scarce() {
         let (tuned, equal) = (mean(48, order, "tune"), mean(48, order, "proportional"));
         assert_eq!(tuned, equal, "{order}: with six CPUs for each GPU nobody wants more");
     }
+}
+
+/// Free are one GPU, two and four. Five are a node and one more, or else one, two and two.
+#[test]
+fn synergy_fills_the_fullest_servers_first_where_its_program_does() {
+    let jobs = [job("three", 0, 3, 300), job("two", 0, 2, 300), job("gang", 0, 5, 300)];
+    let mut scene = Scene::new("3x4", jobs).cpus(12);
+    assert_eq!(scene.run("synergy", &[]).stays("gang"), [(0.0, 300.0, 5, 2)]);
+    scene.world.rules.spill = Spill::Fullest;
+    assert_eq!(scene.run("synergy", &[]).stays("gang"), [(0.0, 300.0, 5, 3)]);
+}
+
+/// A share is six CPUs, and with five the job is twice as fast. In the published program a share
+/// never makes anybody faster, and what is enough does.
+#[test]
+fn synergy_may_take_shares_for_the_unit_of_speed() {
+    let job = job("job", 0, 1, 600).appetite(&[(1, 1.0), (5, 2.0)]);
+    let mut scene = Scene::new("1x2", [job]).cpus(12);
+    let end = |scene: &Scene, give| scene.run("synergy", &[("give", give)]).end("job");
+    assert_eq!([end(&scene, "proportional"), end(&scene, "tune")], [300.0, 300.0]);
+    scene.world.rules.shares = Shares::Nominal;
+    assert_eq!([end(&scene, "proportional"), end(&scene, "tune")], [600.0, 300.0]);
+}
+
+/// A share is four CPUs and 4 GB. The third job wants 4 GB, of which two are left, so the others
+/// are asked, who has most CPUs first: the first has no more than its share of anything, and the
+/// second gives back five. In the published program whoever was asked is no faster than with its
+/// share for that round: of 1200 s of work the first does 300 in it, and the rest twice as fast.
+#[test]
+fn synergy_may_slow_down_who_was_asked_in_vain() {
+    let jobs = [job("first", 0, 1, 1200), job("second", 0, 1, 1200), job("third", 0, 1, 300)];
+    let mut scene = Scene::new("1x3", jobs).cpus(12);
+    scene.cluster.nodes[0].memory_mb = 12_000;
+    let wants = [(4000, 1000, 2.0), (1000, 9000, 2.0), (1000, 4000, 1.0)];
+    for (job, (cpu_milli, memory_mb, best)) in scene.jobs.iter_mut().zip(wants) {
+        let enough = Portion { cpu_milli, memory_mb };
+        let measured = vec![(Portion::default(), 1.0)];
+        job.spec.extras_mut().appetite = Some(Appetite { enough, best, measured });
+    }
+    let ends = |run: Run| [run.end("first"), run.end("second"), run.end("third")];
+    assert_eq!(ends(scene.run("synergy", &[])), [600.0, 750.0, 300.0]);
+    scene.world.rules.shares = Shares::Nominal;
+    assert_eq!(ends(scene.run("synergy", &[])), [750.0, 750.0, 300.0]);
+}
+
+/// The first two count for the two GPUs. Of their ten CPUs there are six, so the second waits, and
+/// with it the third, for whom there would be room.
+#[test]
+fn synergy_may_count_gpus_for_the_least_served() {
+    let jobs = [
+        job("first", 0, 1, 600).appetite(&HUNGRY),
+        job("second", 0, 1, 600).appetite(&HUNGRY),
+        job("third", 0, 1, 600).appetite(&FRUGAL),
+    ];
+    let mut scene = Scene::new("1x2", jobs).cpus(6);
+    let knobs = [("order", "las"), ("give", "enough")];
+    assert_eq!(scene.run("synergy", &knobs).start("third"), 0.0);
+    scene.world.rules.least_served_by_count = true;
+    assert_eq!(scene.run("synergy", &knobs).start("third"), 300.0);
 }

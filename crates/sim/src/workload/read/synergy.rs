@@ -181,18 +181,18 @@ impl Profile {
     /// The same as the published program has it: with anything less than enough a job is as fast as
     /// with its proportional share, whatever that is. A gang wants no more than a server has, and
     /// gains in proportion to the CPUs it has beyond its share then; what a gang that is larger
-    /// than a server wants more of than one has comes in proportion, and it gains nothing.
+    /// than a server wants more of than one has comes in proportion. It gains nothing, because it
+    /// always wants more of a server's storage than there is.
     fn two_speeds(&self, gpus: u32, server: &Server) -> Appetite {
         let (all, Server([gpus_there, cpus_there, _])) = (f64::from(gpus.max(1)), server);
         let wanted = [self.cpus_per_gpu, self.mem_gb_per_gpu];
-        let (mut granted, mut best) = (wanted, self.speedup);
         let is_larger = all > *gpus_there;
+        let (mut granted, mut best) = (wanted, if is_larger { 1.0 } else { self.speedup });
         for (amount, there) in granted.iter_mut().zip(&server.0[1..]) {
             if *amount * all <= *there {
                 continue;
             }
             *amount = if is_larger { there / gpus_there } else { there / all };
-            best = if is_larger { 1.0 } else { best };
         }
         let share = cpus_there / gpus_there;
         if granted != wanted && !is_larger && wanted[0] != share {
@@ -253,6 +253,12 @@ mod tests {
         let trace = "0,net,0,100,1\n1,net,0,100,4\n2,net,0,100,8\n3,net,0,100,16\n";
         std::fs::write(path, trace).expect("a trace");
         let options = Options { two_speeds: true, ..Options::default() };
+        let mut plenty = Cluster::uniform(2, 8);
+        (plenty.nodes[0].cpu_milli, plenty.nodes[0].memory_mb) = (400_000, 4_000_000);
+        plenty.nodes[1] = plenty.nodes[0].clone();
+        let all = read(path, &options, &mut plenty).expect("a trace");
+        let best = |job: usize| all.jobs()[job].spec.appetite().expect("a profile").best;
+        assert_eq!([best(2), best(3)], [2.94, 1.0], "who is larger than a server gains nothing");
         let trace = read(path, &options, &mut Cluster::uniform(2, 8)).expect("a trace");
         let share = Portion { cpu_milli: 3000, memory_mb: 62_500 };
         let expected = [

@@ -1,7 +1,7 @@
 //! What a world says of training jobs beside what was measured of them: facts of the models, and
 //! switches where an author's program differs from plain sense.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// What a world says of training jobs.
@@ -30,6 +30,10 @@ pub struct TrainingSettings {
     /// They are told of steps as if nodes had so many GPUs, whatever they have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub told_gpus_on_node: Option<u32>,
+    /// The part of their pace that jobs on several nodes lose while another such job is on one of
+    /// these nodes.
+    #[serde(deserialize_with = "part")]
+    pub interference: f64,
     /// Where a place lies between measurements, and several tetrahedra are equally right, those
     /// that count: `MODEL NODES GPUS BATCH: NODES GPUS BATCH, …`. Who is not listed here is told by
     /// one of them, always the same.
@@ -39,6 +43,15 @@ pub struct TrainingSettings {
     pub between_as_in: Option<KnownPlaces>,
     /// Facts of the models.
     pub models: BTreeMap<String, ModelSettings>,
+}
+
+/// A part of something that is never all of it.
+fn part<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let part = f64::deserialize(from)?;
+    match (0.0..1.0).contains(&part) {
+        true => Ok(part),
+        false => Err(serde::de::Error::custom(format!("{part} is not a part from 0 to below 1"))),
+    }
 }
 
 /// Lists of places between measurements that are too long for a card.
@@ -94,6 +107,7 @@ impl Default for TrainingSettings {
             one_limit: false,
             two_passes_alone: false,
             told_gpus_on_node: None,
+            interference: 0.0,
             between: Vec::new(),
             between_as_in: None,
             models: BTreeMap::new(),
