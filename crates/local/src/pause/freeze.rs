@@ -100,7 +100,8 @@ fn stop_all(
             && moving().all(|process| process.state == 'D' && known.contains(&process.pid));
         let still = moving().next().is_none() || waits;
         if still && calm {
-            return Ok(processes.len());
+            // It ended by itself while it was being stopped: that is no sleep.
+            return if processes.is_empty() { Err(PauseError::Gone) } else { Ok(processes.len()) };
         }
         if begun.elapsed() > within {
             let count = moving().count();

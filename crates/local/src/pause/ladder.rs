@@ -2,7 +2,7 @@
 
 use super::checkpoint;
 use super::{Asleep, Context, Move, Outcome, PauseError, Resumed, Step, Tried};
-use super::{end, freeze, thaw, touches_gpu};
+use super::{Ended, end, freeze, thaw, touches_gpu};
 use heeler_backend::Way;
 use nix::sys::signal::Signal;
 use std::time::{Duration, Instant};
@@ -98,9 +98,11 @@ fn climb(
             Ok((Way::Frozen, frozen))
         }
         Way::Requeued => {
-            log.time("end", count, || end(&context.scope, Signal::SIGTERM, grace))
-                .map_err(Refusal::plain)?;
-            Ok((Way::Requeued, Asleep::default()))
+            let ended = log.time("end", count, || end(&context.scope, Signal::SIGTERM, grace));
+            match ended.map_err(Refusal::plain)? {
+                Ended::Already => Err(Refusal::plain(PauseError::Gone)),
+                Ended::Asked | Ended::Killed => Ok((Way::Requeued, Asleep::default())),
+            }
         }
     }
 }

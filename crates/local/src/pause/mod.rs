@@ -133,6 +133,13 @@ pub struct Outcome {
     pub asleep: Asleep,
 }
 
+impl Outcome {
+    /// Whether its processes are still there, standing still.
+    pub fn sleeps(&self) -> bool {
+        matches!(self.way, Way::Checkpointed | Way::Frozen)
+    }
+}
+
 /// A job goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resumed {

@@ -178,6 +178,17 @@ fn a_job_that_ends_while_it_is_asked_is_gone_not_suspended() {
 }
 
 #[test]
+fn nothing_left_is_not_a_sleep() {
+    let mut job = Job::run("exit 0");
+    job.child.wait().expect("it ends");
+    assert_eq!(freeze(&job.scope, GRACE), Err(PauseError::Gone));
+    // One that is over, and waits for somebody to take note.
+    let job = Job::run("exit 0");
+    job.wait_until(|job| job.scope.processes().expect("a list").is_empty());
+    assert_eq!(freeze(&job.scope, GRACE), Err(PauseError::Gone));
+}
+
+#[test]
 fn nothing_allowed_leaves_it_running_and_says_why() {
     let job = Job::counting();
     let error = suspend(&job.context(), &[Way::Saved, Way::Checkpointed], GRACE).expect_err("no");

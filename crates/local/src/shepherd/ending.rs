@@ -24,6 +24,12 @@ impl Herd {
     /// End the job: ask, and kill when its grace is over.
     pub(super) fn end(&mut self, verdict: Verdict, grace: Duration) {
         let since = Instant::now();
+        // What finished before it could be asked to go is not run a second time.
+        let finished = self.all_ended() && self.first_bad.is_none();
+        let verdict = match verdict {
+            Verdict::Stopped(_) | Verdict::Again(_) if finished => Verdict::Own,
+            verdict => verdict,
+        };
         self.phase = Phase::Ends { verdict, since, kill_at: since + grace };
         let scope = self.scope();
         if grace.is_zero() {
@@ -33,6 +39,11 @@ impl Herd {
             // What stopped itself would not notice.
             signal_all(&scope, Signal::SIGCONT);
         }
+    }
+
+    /// Whether every rank has ended, though what they started may still run.
+    pub(super) fn all_ended(&self) -> bool {
+        self.ranks.iter().all(|rank| rank.ended.is_some())
     }
 
     /// A process is gone.
@@ -50,7 +61,7 @@ impl Herd {
             let politely = matches!(status, 143 | -15);
             self.desk.note(|known| known.politely = politely);
         }
-        let all = self.ranks.iter().all(|rank| rank.ended.is_some());
+        let all = self.all_ended();
         if all && self.sweep_at.is_none() {
             signal_all(&self.scope(), Signal::SIGTERM);
             self.sweep_at = Some(Instant::now() + SWEEP);

@@ -89,6 +89,8 @@ impl Herd {
     fn stop(&mut self) {
         let (job, generation) = (self.brief.launch.job, self.brief.launch.generation);
         match self.phase {
+            // It has ended by itself, and will say so when what it left behind is gone.
+            Phase::Runs { .. } if self.all_ended() => return,
             Phase::Runs { .. } => {}
             Phase::Sleeps { way, took_ms } => {
                 self.say(&Says::Sign(Sign::Stopped { job, generation, way, took_ms }));
@@ -139,14 +141,25 @@ impl Herd {
         // It may have been ended meanwhile.
         let Phase::Stops { since, .. } = self.phase else { return };
         let (job, generation) = (self.brief.launch.job, self.brief.launch.generation);
+        let sleeps = result.as_ref().is_ok_and(Outcome::sleeps);
+        if sleeps && self.unheard() {
+            // A rank ended before all stood still; how it did is known in a moment.
+            std::thread::sleep(Duration::from_millis(1));
+            let _ = self.events.send(Event::Suspended(result));
+            return;
+        }
         match result {
+            // Whoever has finished or failed by itself has, even if what it left stands still now.
+            Ok(_) if sleeps && (self.all_ended() || self.first_bad.is_some()) => {
+                self.end(Verdict::Own, Duration::ZERO);
+            }
             Ok(outcome) => {
                 let (way, took_ms) = (outcome.way, outcome.took_ms);
                 // What it cost, for those who want to know; the server is told the sum.
                 let _ = write(&self.attempt.0.join("stopped.json"), &outcome);
                 self.tried.extend(outcome.tried.iter().map(|tried| tried.why.clone()));
                 self.asleep = outcome.asleep;
-                if matches!(way, Way::Checkpointed | Way::Frozen) {
+                if sleeps {
                     self.phase = Phase::Sleeps { way, took_ms };
                     self.say(&Says::Sign(Sign::Stopped { job, generation, way, took_ms }));
                 } else {
@@ -163,6 +176,13 @@ impl Herd {
             }
         }
         self.take_up();
+    }
+
+    /// Whether a rank is gone of which it was not heard how it ended.
+    fn unheard(&self) -> bool {
+        let Ok(there) = self.scope().processes() else { return false };
+        let runs = |pid: i32| there.iter().any(|process| process.pid == pid);
+        self.ranks.iter().any(|rank| rank.ended.is_none() && !runs(rank.pid))
     }
 
     /// Do what had to wait.

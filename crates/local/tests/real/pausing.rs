@@ -1,7 +1,7 @@
 //! Jobs that are suspended and go on, that report and save themselves, and that talk to a terminal.
 
-use crate::world::{World, lines, shell, until};
-use heeler_backend::{Backend, Ending, Resume, Sign, Way, Window, frame, resized};
+use crate::world::{World, gpus, lines, shell, until};
+use heeler_backend::{Backend, Ending, Ranks, Resume, Sign, Way, Window, frame, resized};
 use heeler_model::{Generation, JobId};
 use std::io::{Read, Write};
 
@@ -132,6 +132,88 @@ fn sleepers_can_be_ended_and_can_perish() {
         assert_eq!(world.ended(&next), Ending::Exited { code: 0 });
         assert_eq!(world.output(2), "1\n");
     }
+}
+
+#[test]
+fn what_has_finished_is_not_suspended_though_it_left_something_behind() {
+    let mut world = World::new();
+    let (ready, ended) = (world.path("ready"), world.path("ended"));
+    let lingers = "(trap '' TERM; touch $READY; while :; do sleep 0.02; done) & ";
+    let rank = "while [ ! -e $READY ]; do sleep 0.01; done; touch $ENDED";
+    let mut launch = shell(1, &format!("{lingers}{rank}"));
+    launch.env.insert("READY".into(), ready.display().to_string());
+    launch.env.insert("ENDED".into(), ended.display().to_string());
+    world.start(&launch);
+    world.started(&launch);
+    until("it is over", || ended.exists());
+    world.stop(&launch);
+    assert_eq!(world.ended(&launch), Ending::Exited { code: 0 });
+}
+
+#[test]
+fn whoever_is_suspended_while_it_ends_runs_once() {
+    let mut world = World::new();
+    let runs = world.path("runs");
+    let (mut slept, mut finished) = (0, 0);
+    for job in 1..=60 {
+        let mut launch = shell(job, "echo began >> $RUNS; sleep 0.02; echo ended >> $RUNS");
+        launch.env.insert("RUNS".into(), runs.display().to_string());
+        launch.ways = vec![Way::Frozen];
+        world.start(&launch);
+        while !matches!(world.next(), Sign::Started { job, .. } if job == launch.job) {
+            // Whoever is told to stop what has ended hears a second time that it has.
+        }
+        // Around its end, sooner or later, wherever that is on this machine.
+        if job % 3 == 0 {
+            until("it is about to end", || lines(&runs).len() as u32 == 2 * job - 1);
+            std::thread::sleep(std::time::Duration::from_millis(u64::from(15 + job % 12)));
+        } else {
+            until("it has all but ended", || lines(&runs).len() as u32 == 2 * job);
+        }
+        world.stop(&launch);
+        match world.next() {
+            Sign::Stopped { way, .. } => {
+                assert_eq!(way, Way::Frozen);
+                let mut next = launch.clone();
+                (next.generation, next.resume) = (Generation(2), Resume::Processes);
+                world.start(&next);
+                assert_eq!(world.ended(&next), Ending::Exited { code: 0 });
+                slept += 1;
+            }
+            Sign::Ended { ending, .. } => {
+                assert_eq!(ending, Ending::Exited { code: 0 });
+                finished += 1;
+            }
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(lines(&runs).len() as u32, 2 * job, "{slept} slept, {finished} had finished");
+    }
+}
+
+#[test]
+fn a_rank_that_has_finished_does_not_end_the_sleep_of_the_others() {
+    let mut world = World::new();
+    let (done, go) = (world.path("done"), world.path("go"));
+    let mut launch = shell(
+        1,
+        "[ $RANK = 0 ] && { touch $DONE; exit; }; while [ ! -e $GO ]; do sleep 0.02; done",
+    );
+    launch.env.insert("DONE".into(), done.display().to_string());
+    launch.env.insert("GO".into(), go.display().to_string());
+    launch.ranks = Ranks::PerGpu;
+    launch.assignment = gpus(&[(0, 0b11)]);
+    world.start(&launch);
+    world.started(&launch);
+    until("one is done", || done.exists());
+    world.stop(&launch);
+    assert_eq!(world.stopped(&launch), Way::Frozen);
+    assert!(world.is_quiet());
+    let mut next = launch.clone();
+    (next.generation, next.resume) = (Generation(2), Resume::Processes);
+    world.start(&next);
+    assert!(world.started(&next));
+    std::fs::write(&go, "").expect("it can be written");
+    assert_eq!(world.ended(&next), Ending::Exited { code: 0 });
 }
 
 #[test]
