@@ -4,6 +4,7 @@
 //! 2022).
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// In which order the jobs of a group take their turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,7 +66,7 @@ impl Interleaving {
             Turns::Best => f64::INFINITY,
             Turns::Worst => 0.0,
         };
-        let mut order: Vec<usize> = (0..jobs.len()).collect();
+        let mut order: SmallVec<[usize; RESOURCES]> = (0..jobs.len()).collect();
         each_order(&mut order, 0, &mut |order| found = better(found, in_order(jobs, order)));
         if let ([one, other], 3) = (jobs, stages) {
             // The input of one beside all else of the other.
@@ -150,16 +151,20 @@ fn in_order(jobs: &[&[f64]], order: &[usize]) -> f64 {
 /// How long a round takes where the first of three stages covers two of four steps: steps follow
 /// each other as soon as those are done that end with them, for some rounds from a standstill.
 fn with_long_input(jobs: &[&[f64]], order: &[usize]) -> f64 {
+    // Of each place: its input, and what else takes the step that it is in.
+    let mut input = [f64::NEG_INFINITY; RESOURCES];
+    let mut gpu = [f64::NEG_INFINITY; RESOURCES];
+    let mut network = [f64::NEG_INFINITY; RESOURCES];
+    for (place, job) in order.iter().enumerate() {
+        [input[place], gpu[place], network[place]] = [jobs[*job][0], jobs[*job][1], jobs[*job][2]];
+    }
     let mut ends = [0.0f64; RESOURCES * ROUNDS + 1];
-    let stage = |place: usize, stage: usize| {
-        order.get(place % RESOURCES).map_or(f64::NEG_INFINITY, |job| jobs[*job][stage])
-    };
     for step in 0..RESOURCES * ROUNDS {
-        let mut end = 0.0f64;
-        end = end.max(ends[step] + stage(step + 1, 2));
-        end = end.max(ends[step] + stage(step + 2, 1));
+        let at = |further: usize| (step + further) % RESOURCES;
+        let longer = network[at(1)].max(gpu[at(2)]);
+        let mut end = (ends[step] + longer).max(0.0);
         if step > 0 {
-            end = end.max(ends[step - 1] + stage(step + 3, 0));
+            end = end.max(ends[step - 1] + input[at(3)]);
         }
         ends[step + 1] = end;
         if step >= RESOURCES {

@@ -21,6 +21,6 @@ pub use assignment::cheapest_assignment;
 pub use falling::{Fall, Falling, LOSSES_MIN, fit_falling};
 pub use groups::{group_of, in_groups};
 pub use linear::{Answer, Linear, Status};
-pub use matching::{Matching, Twos, heaviest_matching, heaviest_twos};
+pub use matching::{Matching, Twos, heaviest_from_halves, heaviest_matching, heaviest_twos};
 pub use nonnegative::fit_nonnegative;
 pub use sharing::{Beside, Division, Finish, Floor, Pair, Row, Sharing, Within};

@@ -1,6 +1,6 @@
 //! Decisions of `muri-s` with 500 jobs of one GPU waiting for 128: nearly all of them are
 //! considered, matched two and two, and the twos again. Jobs of eight models, and jobs that all
-//! differ.
+//! differ; of these, also the matching by itself, begun from halves and from nothing.
 
 use super::choose::Numbers;
 use super::clock::{median, timed};
@@ -9,6 +9,8 @@ use super::{Scope, setup, step};
 use anyhow::Result;
 use heeler_engine::{Engine, Rules};
 use heeler_model::{Demand, Event, JobId, JobSpec, Stages, Time};
+use heeler_solve::interleave::Interleaving;
+use heeler_solve::{heaviest_from_halves, heaviest_matching};
 use std::sync::Arc;
 
 const CLUSTER: &str = "16x8";
@@ -40,7 +42,32 @@ pub(super) fn measure(_scope: &Scope) -> Result<Vec<Figure>> {
         Figure::new(name("eight models"), alike, "ms/decision").at_most(TARGET_MS),
         Figure::new(name("their own each"), different, "ms/decision")
             .against(peer, different / alike),
+        matching(),
     ])
+}
+
+/// CPU time of the first matching of jobs that all differ, against the same from nothing.
+fn matching() -> Figure {
+    step(&format!("the heaviest matching of {JOBS} jobs, {DECISIONS} times from halves"));
+    let mut random = Numbers(3);
+    let interleaving = Interleaving::default();
+    let stages = |number: u32, random: &mut Numbers| {
+        let times = random.between(0.8, 1.25) / 1e3;
+        MODELS[number as usize % MODELS.len()].1.map(|stage| stage * times)
+    };
+    let jobs: Vec<[f64; 3]> = (0..JOBS).map(|number| stages(number, &mut random)).collect();
+    let busy = |one: usize, other: usize| match one == other {
+        true => 0.0,
+        false => interleaving.busy(&[&jobs[one.min(other)], &jobs[one.max(other)]]).unwrap_or(0.0),
+    };
+    let row = |one: usize| (0..jobs.len()).map(|other| busy(one, other)).collect();
+    let weights: Vec<Vec<f64>> = (0..jobs.len()).map(row).collect();
+    let times = (0..DECISIONS).map(|_| timed(|| heaviest_from_halves(&weights)).1 * 1e3);
+    let halves = median(times.collect());
+    let (_, nothing) = timed(|| heaviest_matching(&weights, usize::MAX));
+    Figure::new("a matching of 500 jobs that all differ".to_owned(), halves, "ms")
+        .against("the same from nothing", halves / (nothing * 1e3))
+        .below(TARGET_MS)
 }
 
 fn decisions(different: bool) -> Result<f64> {

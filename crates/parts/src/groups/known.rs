@@ -7,6 +7,7 @@ use super::twos::Two;
 use heeler_engine::Job;
 use heeler_model::{Demand, JobId};
 use heeler_solve::interleave::{Interleaving, Turns};
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -223,8 +224,11 @@ impl Kinds {
             return known;
         }
         let (first, last) = (one.min(other), one.max(other));
-        let jobs: Vec<&[f64]> = self.stages_of(first).chain(self.stages_of(last)).collect();
-        let found = Together { round_s: how.round_s(&jobs), kind: None };
+        let round_s = {
+            let both = self.stages_of(first).chain(self.stages_of(last));
+            how.round_s(&both.collect::<SmallVec<[&[f64]; 4]>>())
+        };
+        let found = Together { round_s, kind: None };
         *self.two(one, other) = Some(found);
         found
     }

@@ -6,7 +6,7 @@ use super::form::{Forming, Group};
 use super::known::{Kind, Kinds};
 use super::standing::Line;
 use heeler_solve::interleave::resources;
-use heeler_solve::{heaviest_matching, heaviest_twos};
+use heeler_solve::{heaviest_from_halves, heaviest_matching, heaviest_twos};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ const CHANGES_MAX: usize = 100_000;
 /// So few are matched member by member.
 const FEW: usize = 12;
 /// Classes have so many members on average, or members are matched one by one.
-const ALIKE: usize = 2;
+const ALIKE: usize = 4;
 
 /// Groups of one sort, to be put together.
 pub(super) struct Pairs<'a> {
@@ -33,10 +33,14 @@ impl Pairs<'_> {
         let counts = kinds.count(self.order.iter().map(|at| self.groups[*at].like));
         let classes: Vec<Kind> = counts.iter().map(|(kind, _)| *kind).collect();
         let class_of = kinds.classes(&classes, self.order.iter().map(|at| self.groups[*at].like));
-        let few = self.order.len() <= FEW || classes.len() * ALIKE > self.order.len();
-        if one_by_one || few {
+        let few = self.order.len() <= FEW;
+        if one_by_one || few || classes.len() * ALIKE > self.order.len() {
             let rounds = self.rounds(&classes, kinds);
-            return heaviest_matching(&self.each(&class_of, &rounds), CHANGES_MAX).with;
+            let weights = self.each(&class_of, &rounds);
+            return match one_by_one || few {
+                true => heaviest_matching(&weights, CHANGES_MAX).with,
+                false => heaviest_from_halves(&weights).with,
+            };
         }
         let twos = match kinds.twos_of(&counts) {
             Some(twos) => twos,

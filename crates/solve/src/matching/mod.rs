@@ -5,11 +5,13 @@
 //! looked at in their order, and of several answers that are equally good the first found stands.
 
 mod alike;
+mod halves;
 mod rings;
 #[cfg(test)]
 mod tests;
 
 pub use alike::{Twos, heaviest_twos};
+pub use halves::heaviest_from_halves;
 use std::collections::VecDeque;
 
 /// Stands for "nobody". Members and blossoms are counted from one.
@@ -74,7 +76,7 @@ struct Search<'a> {
     members: usize,
     /// Members and blossoms in use: numbers up to this.
     used: usize,
-    width: usize,
+    /// Edges of blossoms with everybody, a row for each; those of members speak for themselves.
     edges: Vec<Edge>,
     /// Twice the price of members, and of blossoms.
     price: Vec<f64>,
@@ -92,35 +94,32 @@ struct Search<'a> {
     looks: u64,
     /// The parts of each blossom in a circle, from the one that is not matched inside.
     ring: Vec<Vec<usize>>,
-    /// The part of a blossom that each member is in.
+    /// The part of a blossom that each member is in, a row for each.
     part: Vec<usize>,
     queue: VecDeque<usize>,
     changes_left: usize,
+    /// Whether nobody may be left over: prices may then be below nothing, and trees grow from one
+    /// single member at a time.
+    all: bool,
+}
+
+/// Numbers for nobody, members and blossoms: every blossom has three parts at least, so there are
+/// never more than half as many.
+fn width_for(members: usize) -> usize {
+    members + members / 2 + 2
 }
 
 impl<'a> Search<'a> {
     fn new(weights: &'a [Vec<f64>], largest: f64, changes_max: usize) -> Search<'a> {
         let members = weights.len();
-        // Every blossom has three parts at least, so there are never more than half as many.
-        let width = members + members / 2 + 2;
-        let mut edges = vec![Edge::default(); width * width];
-        let mut part = vec![NONE; width * (members + 1)];
-        for one in 1..=members {
-            part[one * (members + 1) + one] = one;
-            for other in 1..=members {
-                let there = one != other && weights[one - 1][other - 1] > 0.0;
-                let (from, to) = (one as u32, other as u32);
-                edges[one * width + other] = Edge { from, to, there };
-            }
-        }
+        let width = width_for(members);
         let mut price = vec![0.0; width];
         price[..=members].fill(largest);
         Search {
             weights,
             members,
             used: members,
-            width,
-            edges,
+            edges: Vec::new(),
             price,
             with: vec![NONE; width],
             top: (0..width).map(|at| if at <= members { at } else { NONE }).collect(),
@@ -131,14 +130,25 @@ impl<'a> Search<'a> {
             seen: vec![0; width],
             looks: 0,
             ring: vec![Vec::new(); width],
-            part,
+            part: Vec::new(),
             queue: VecDeque::new(),
             changes_left: changes_max,
+            all: false,
         }
     }
 
     fn edge(&self, from: usize, to: usize) -> Edge {
-        self.edges[from * self.width + to]
+        let width = width_for(self.members);
+        if from > self.members {
+            return self.edges[(from - self.members - 1) * width + to];
+        }
+        if to > self.members {
+            let Edge { from, to, there } = self.edges[(to - self.members - 1) * width + from];
+            return Edge { from: to, to: from, there };
+        }
+        let known = from != NONE && to != NONE && from != to;
+        let there = known && self.weights[from - 1][to - 1] > 0.0;
+        Edge { from: from as u32, to: to as u32, there }
     }
 
     /// How far an edge is from being tight. An edge of nobody is as far as any.
@@ -151,8 +161,13 @@ impl<'a> Search<'a> {
         self.price[from] + self.price[to] - weight * 2.0
     }
 
-    fn part_of(&self, blossom: usize, member: usize) -> usize {
-        self.part[blossom * (self.members + 1) + member]
+    /// The part of a top that a member is in; a member is its own.
+    fn part_of(&self, top: usize, member: usize) -> usize {
+        match top.checked_sub(self.members + 1) {
+            Some(blossom) => self.part[blossom * (self.members + 1) + member],
+            None if top == member => member,
+            None => NONE,
+        }
     }
 
     /// Note a member of an even top, so far away, as nearest to a top, if it is.
@@ -202,6 +217,11 @@ impl<'a> Search<'a> {
     fn follow(&mut self, edge: Edge) -> bool {
         let (one, other) = (self.top[edge.from as usize], self.top[edge.to as usize]);
         match self.sign[other] {
+            Sign::Out if self.with[other] == NONE => {
+                self.swap_up(one, other);
+                self.swap_up(other, one);
+                true
+            }
             Sign::Out => {
                 let even = self.top[self.with[other]];
                 self.parent[other] = edge.from as usize;
@@ -224,7 +244,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Grow trees from all who are single until there is one more two; says whether there is.
+    /// Grow trees from those who are single until there is one more two; says whether there is.
     fn grow(&mut self) -> bool {
         self.sign.fill(Sign::Out);
         self.nearest.fill(NONE);
@@ -233,6 +253,9 @@ impl<'a> Search<'a> {
             if self.top[at] == at && self.with[at] == NONE {
                 (self.parent[at], self.sign[at]) = (NONE, Sign::Even);
                 self.enqueue(at);
+                if self.all {
+                    break;
+                }
             }
         }
         if self.queue.is_empty() {
@@ -316,7 +339,7 @@ impl<'a> Search<'a> {
             match self.sign[self.top[member]] {
                 Sign::Even => {
                     let near = (price - step).abs() <= NEAR * price.abs().max(step.abs());
-                    if near || price <= step {
+                    if !self.all && (near || price <= step) {
                         return false;
                     }
                     self.price[member] = price - step;

@@ -1,7 +1,7 @@
 //! Trees and rings of a search for twos: changing who is with whom along a tree, and odd rings that
 //! are taken together as one and apart again.
 
-use super::{NONE, Search, Sign};
+use super::{Edge, NONE, Search, Sign, width_for};
 
 impl Search<'_> {
     fn set_top(&mut self, what: usize, top: usize) {
@@ -104,28 +104,33 @@ impl Search<'_> {
 
     /// A blossom has the tightest edges of its parts.
     fn take_edges(&mut self, blossom: usize) {
-        let width = self.width;
-        for at in 1..=self.used {
-            self.edges[blossom * width + at].there = false;
-            self.edges[at * width + blossom].there = false;
+        let (width, row) = (width_for(self.members), self.members + 1);
+        let number = blossom - row;
+        if self.part.len() <= number * row {
+            self.part.resize((number + 1) * row, NONE);
+            self.edges.resize((number + 1) * width, Edge::default());
         }
-        let row = self.members + 1;
-        self.part[blossom * row..(blossom + 1) * row].fill(NONE);
+        let mut own = vec![Edge::default(); self.used + 1];
+        let mut in_part = vec![NONE; row];
         for index in 0..self.ring[blossom].len() {
             let part = self.ring[blossom][index];
-            for at in 1..=self.used {
-                let (own, new) = (self.edge(blossom, at), self.edge(part, at));
-                if !own.there || self.gap(new) < self.gap(own) {
-                    self.edges[blossom * width + at] = new;
-                    self.edges[at * width + blossom] = self.edge(at, part);
+            for (at, own) in own.iter_mut().enumerate().skip(1).filter(|(at, _)| *at != blossom) {
+                let new = self.edge(part, at);
+                if !own.there || self.gap(new) < self.gap(*own) {
+                    *own = new;
                 }
             }
-            for member in 1..=self.members {
+            for (member, within) in in_part.iter_mut().enumerate().skip(1) {
                 if self.part_of(part, member) != NONE {
-                    self.part[blossom * row + member] = part;
+                    *within = part;
                 }
             }
         }
+        for (above, &Edge { from, to, there }) in own[row..].iter().enumerate() {
+            self.edges[above * width + blossom] = Edge { from: to, to: from, there };
+        }
+        self.edges[number * width..][..own.len()].copy_from_slice(&own);
+        self.part[number * row..][..row].copy_from_slice(&in_part);
     }
 
     /// An odd blossom whose price has fallen to nothing is taken apart: the even way through it

@@ -79,4 +79,34 @@ proptest! {
         prop_assert!(found.optimal);
         prop_assert_eq!(found.weight, best);
     }
+
+    #[test]
+    fn begun_from_halves_no_matching_weighs_more(
+        size in 2usize..9,
+        entries in prop::collection::vec(0u32..12, 36),
+    ) {
+        let weights = symmetric(size, &entries);
+        let found = heaviest_from_halves(&weights);
+        for (one, with) in found.with.iter().enumerate() {
+            prop_assert!(with.is_none_or(|other| found.with[other] == Some(one)));
+            prop_assert!(with.is_none_or(|other| weights[one][other] > 0.0));
+        }
+        prop_assert!(found.optimal);
+        prop_assert_eq!(found.weight, largest(&weights, &mut vec![true; size]));
+    }
+
+    #[test]
+    fn from_halves_and_from_nothing_weigh_the_same(
+        size in 2usize..60,
+        entries in prop::collection::vec(0u32..200, 60 * 59 / 2),
+        steps in 1u32..200,
+    ) {
+        // Many that weigh the same make many rings.
+        let entries: Vec<u32> = entries.iter().map(|entry| entry / steps).collect();
+        let weights = symmetric(size, &entries);
+        let halves = heaviest_from_halves(&weights);
+        let nothing = heaviest_matching(&weights, 100_000);
+        prop_assert!(halves.optimal && nothing.optimal);
+        prop_assert_eq!(halves.weight, nothing.weight);
+    }
 }
