@@ -14,8 +14,11 @@ use std::sync::Arc;
 const CHANGES_MAX: usize = 100_000;
 /// So few are matched member by member.
 const FEW: usize = 12;
-/// Classes have so many members on average, or members are matched one by one.
-const ALIKE: usize = 4;
+/// Classes have so many members on average, or members are matched one by one; where classes are
+/// many, they have to have more, since matching them takes longer than their members do.
+const ALIKE: usize = 2;
+const ALIKE_OF_MANY: usize = 4;
+const MANY_CLASSES: usize = 100;
 
 /// Groups of one sort, to be put together.
 pub(super) struct Pairs<'a> {
@@ -34,7 +37,8 @@ impl Pairs<'_> {
         let classes: Vec<Kind> = counts.iter().map(|(kind, _)| *kind).collect();
         let class_of = kinds.classes(&classes, self.order.iter().map(|at| self.groups[*at].like));
         let few = self.order.len() <= FEW;
-        if one_by_one || few || classes.len() * ALIKE > self.order.len() {
+        let alike = if classes.len() > MANY_CLASSES { ALIKE_OF_MANY } else { ALIKE };
+        if one_by_one || few || classes.len() * alike > self.order.len() {
             let rounds = self.rounds(&classes, kinds);
             let weights = self.each(&class_of, &rounds);
             return match one_by_one || few {
