@@ -1,20 +1,32 @@
 //! What changes about an engine while jobs run: the recipe that decides, and the cluster it decides
 //! about. No job is touched by either, but that jobs which share a GPU are parted if the new recipe
-//! knows nothing of sharing, and that jobs start anew which had other CPUs or memory than they
-//! asked for; the next decision is the new recipe's own.
+//! knows nothing of sharing; the next decision is the new recipe's own.
 
 use crate::engine::Engine;
 use crate::state::{Job, Phase};
 use crate::traits::{Note, Policy};
-use heeler_model::{Action, Assignment, Cluster, Generation, JobId, Reason};
+use heeler_model::{Action, Cluster, Generation, JobId, Reason};
 
 impl Engine {
     /// Let another policy decide from now on. It is told of everybody as if they had just come, in
     /// the order of their numbers: who waits, and who has or is promised GPUs.
     pub fn adopt(&mut self, policy: Box<dyn Policy>) {
+        self.stand_in(policy);
+        if !self.policy.feeds() {
+            self.unfeed();
+        }
+        self.part();
+        self.introduce();
+    }
+
+    /// Let another policy be there while the cluster changes. It decides nothing, so that jobs keep
+    /// whatever they have for the one that is adopted afterwards.
+    pub fn stand_in(&mut self, policy: Box<dyn Policy>) {
         self.policy = policy;
         self.state.reservations.clear();
-        self.part();
+    }
+
+    fn introduce(&mut self) {
         let jobs: Vec<(JobId, Phase, bool)> =
             self.state.jobs.iter().map(|job| (job.id, job.phase, job.is_placed())).collect();
         for (id, phase, placed) in jobs {
@@ -31,16 +43,24 @@ impl Engine {
         self.tell(&Note::Changed);
     }
 
-    /// Take jobs off their GPUs that have something the new recipe may know nothing of: less of
-    /// them than they asked for, or other CPUs and memory beside them.
+    /// Take CPUs and memory back that jobs have beyond what they asked for, where the new recipe
+    /// would count no more than that. It is never less, so everybody still fits, and nobody has to
+    /// stop for it: a world may let a job use what nobody else wants until it starts again.
+    fn unfeed(&mut self) {
+        let fed = |job: &&Job| job.assignment.as_ref().is_some_and(|on| on.portion.is_some());
+        let jobs: Vec<JobId> = self.state.jobs.iter().filter(fed).map(|job| job.id).collect();
+        jobs.into_iter().for_each(|job| self.state.unfeed(job));
+    }
+
+    /// Take jobs off their GPUs that have less of them than they asked for, if the new recipe may
+    /// know nothing of that.
     fn part(&mut self) {
-        let packs = self.policy.packs();
-        let odd = |job: &&Job| {
-            let on = job.assignment.as_ref();
-            let squeezed = |on: &Assignment| !packs && on.share < job.spec.demand.share;
-            on.is_some_and(|on| squeezed(on) || on.portion.is_some())
-        };
-        let jobs = self.state.jobs.iter().filter(odd);
+        if self.policy.packs() {
+            return;
+        }
+        let squeezed =
+            |job: &&Job| job.assignment.as_ref().is_some_and(|on| on.share < job.spec.demand.share);
+        let jobs = self.state.jobs.iter().filter(squeezed);
         let jobs: Vec<(JobId, Generation, bool)> =
             jobs.map(|job| (job.id, job.generation, job.is_running())).collect();
         for (job, generation, running) in jobs {

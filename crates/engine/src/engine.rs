@@ -107,6 +107,7 @@ impl Engine {
             let ends = plan.end.clone();
             step.report = Some(self.carry_out(plan, step));
             self.tell(&Note::Decided);
+            self.state.decided = Some(at);
             self.end(&ends, step);
         }
         let view = View::new(&self.state, Detail::Reached);
@@ -343,11 +344,14 @@ impl Engine {
     fn carry_out(&mut self, plan: Plan, step: &mut Step) -> Report {
         let mut report = Report { blocked: plan.wait.len() as u32, ..Report::default() };
         let now = self.state.now;
+        let mut scattered = Vec::new();
         for wait in &plan.wait {
             if let Some(job) = self.state.jobs.get_mut(wait.job) {
                 job.note(wait.reason, now);
+                scattered.extend(job.scatter(wait.reason, now).then_some(wait.job));
             }
         }
+        scattered.into_iter().for_each(|job| self.tell(&Note::Scattered(job)));
         self.promise(&plan);
         self.state.reservations.clone_from(&plan.reserve);
         let changes = diff(&self.state, plan);
@@ -384,14 +388,5 @@ impl Engine {
             self.tell(&Note::Placed(change.job));
         }
         report
-    }
-
-    /// A copy that shares nothing, for "what if". It costs what the unfinished jobs take.
-    pub fn fork(&self) -> Engine {
-        Engine {
-            state: self.state.clone(),
-            policy: self.policy.fork(),
-            outbox: self.outbox.clone(),
-        }
     }
 }

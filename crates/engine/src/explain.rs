@@ -81,10 +81,25 @@ impl Engine {
                         let until = self.policy.wake(&view).unwrap_or(self.state.now());
                         waits(Reason::RoundNotOver { until })
                     }
-                    None => waits(verdict_in(&plan, id)),
+                    // What others would leave for it, or have had, is not what it waits for.
+                    None => match (verdict_in(&plan, id), self.first_looked_at(id)) {
+                        (Reason::NotEnoughFree { .. } | Reason::ShareSpent { .. }, Some(until)) => {
+                            waits(Reason::RoundNotOver { until })
+                        }
+                        (reason, _) => waits(reason),
+                    },
                 }
             }
         }
+    }
+
+    /// When a waiting job is first decided on, if nothing was decided since it came.
+    pub fn first_looked_at(&self, id: JobId) -> Option<Time> {
+        let job = self.state.jobs().get(id).filter(|job| job.phase == Phase::Waiting)?;
+        let looked = self.state.decided.is_some_and(|at| at >= job.since);
+        let new = !looked && job.noted.is_none();
+        let wake = || self.policy.wake(&View::new(&self.state, Detail::Reached));
+        new.then(wake).flatten()
     }
 
     /// A plan of the present view with a verdict for every waiting job.
@@ -92,6 +107,15 @@ impl Engine {
         let mut policy = self.policy.fork();
         policy.observe(&Note::Deciding, &View::new(&self.state, Detail::All));
         policy.plan(&View::new(&self.state, Detail::All))
+    }
+
+    /// A copy that shares nothing, for "what if". It costs what the unfinished jobs take.
+    pub fn fork(&self) -> Engine {
+        Engine {
+            state: self.state.clone(),
+            policy: self.policy.fork(),
+            outbox: self.outbox.clone(),
+        }
     }
 
     /// What would become of a waiting job if it had been submitted differently.

@@ -17,6 +17,7 @@ mod engine;
 mod explain;
 mod fleet;
 mod holding;
+mod note;
 mod pipeline;
 mod python_random;
 mod rules;

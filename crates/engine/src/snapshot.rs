@@ -27,6 +27,8 @@ pub struct Snapshot {
     clearing: BTreeMap<JobId, (Placement, Generation)>,
     held: BTreeMap<JobId, Transition>,
     reservations: Vec<Reservation>,
+    #[serde(default)]
+    decided: Option<Time>,
     policy: Value,
 }
 
@@ -52,6 +54,7 @@ impl Engine {
             clearing: state.clearing.jobs().clone(),
             held: state.held.clone(),
             reservations: state.reservations.clone(),
+            decided: state.decided,
             policy: self.policy.save(),
         }
     }
@@ -64,6 +67,7 @@ impl Engine {
         state.clearing = snapshot.clearing.into();
         state.held = snapshot.held;
         state.reservations = snapshot.reservations;
+        state.decided = snapshot.decided;
         state.jobs.reserve_numbers(used);
         for mut job in jobs {
             job.demand = state.class_of(&job.spec.demand);

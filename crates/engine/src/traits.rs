@@ -3,69 +3,12 @@
 
 use crate::calibration::Calibration;
 use crate::fleet::{Draft, Fleet};
+pub use crate::note::Note;
 use crate::state::Job;
 use crate::view::View;
-use heeler_model::{
-    Assignment, Demand, JobId, KindId, Load, Placement, Plan, Reach, Reason, Report, ServiceId,
-    Span, Stop, Time,
-};
+use heeler_model::{Assignment, Demand, JobId, Placement, Plan, Reach, Reason, Span, Stop, Time};
 use serde_json::Value;
 use smallvec::SmallVec;
-
-/// Something the engine tells its policy, after the state has been brought up to date.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Note {
-    /// A job is in the queue: new, released by those it follows, or saved after a stop.
-    Joined(JobId),
-    /// A job was given GPUs, or promised some.
-    Placed(JobId),
-    /// A job that was promised GPUs has them now.
-    Began(JobId),
-    /// A job lost its GPUs and is being saved, or lost a promise.
-    Paused(JobId),
-    /// A job is done, failed or was cancelled, and is about to be forgotten.
-    Left(JobId),
-    /// What is known of a running job's work has changed.
-    Progressed(JobId),
-    /// A running job said something of itself.
-    Reported {
-        /// The job.
-        job: JobId,
-        /// What it said.
-        report: Report,
-    },
-    /// Service of a job as the world books it.
-    Ran {
-        /// The job.
-        job: JobId,
-        /// On which kind of GPU.
-        kind: KindId,
-        /// For how many seconds on the world's own clock.
-        seconds: f64,
-    },
-    /// A service said how busy it is.
-    Load {
-        /// The service.
-        service: ServiceId,
-        /// How busy.
-        load: Load,
-    },
-    /// Nodes came or went, or a quota changed.
-    Changed,
-    /// The world says that a round is over.
-    RoundOver {
-        /// The world's own clock, seconds.
-        clock: f64,
-        /// The kinds of GPU in the order it offers them.
-        offer: Vec<KindId>,
-        /// Whether nobody ran in it and nobody is to come.
-        stalled: bool,
-    },
-    /// A decision is about to be taken, for all that happened at this moment.
-    Deciding,
-    /// A decision was taken and carried out.
-    Decided,
-}
 
 /// Nodes that a policy keeps switched off, so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,6 +37,11 @@ pub trait Policy: Send {
 
     /// Whether its plans may give a job less of a GPU than it asked for, beside others.
     fn packs(&self) -> bool {
+        false
+    }
+
+    /// Whether its plans may give jobs other CPUs and memory than they asked for.
+    fn feeds(&self) -> bool {
         false
     }
 
@@ -290,6 +238,18 @@ pub trait Allocate: Send {
 
     /// Whether jobs of different models must be told apart.
     fn by_model(&self) -> bool {
+        false
+    }
+
+    /// What else tells waiting jobs of one demand apart. It may change when the order looks at a
+    /// job again, and must not otherwise.
+    fn class(&self, _job: &Job, _view: &View) -> u64 {
+        0
+    }
+
+    /// Whether a job must hear that it is scattered even if it is not the first of its class: all
+    /// of the class are gone through then, so it should be in another one afterwards.
+    fn listens(&self, _job: &Job) -> bool {
         false
     }
 

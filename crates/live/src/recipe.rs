@@ -130,7 +130,7 @@ impl Live {
         let plain = || InCharge::built_in("fifo", Time::ZERO).and_then(|recipe| recipe.build());
         let (first, second) = (plain(), plain());
         let (first, second) = (first.expect("fifo is built in"), second.expect("fifo is built in"));
-        self.engine.adopt(first);
+        self.engine.stand_in(first);
         self.engine = self.engine.rebuilt(cluster, second).expect("fifo remembers nothing");
         self.engine.adopt(self.recipe.build().expect("the recipe in charge was built before"));
     }

@@ -177,7 +177,21 @@ pub enum AllocateCard {
         node: Length,
         /// For how long it insists on one rack after that.
         rack: Length,
+        /// From when on both count.
+        #[serde(default)]
+        since: SinceCard,
     },
+}
+
+/// From when on a job's patience counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SinceCard {
+    /// Since it has been in the queue.
+    #[default]
+    Queued,
+    /// Since it was first refused only because what is free is not near enough together.
+    Scattered,
 }
 
 /// Resizing.
@@ -319,20 +333,19 @@ impl PolicyCard {
 
 impl Made for PolicyCard {
     fn build(&self) -> Box<dyn Policy> {
-        let allocate: Box<dyn Allocate> = match self.allocate {
-            AllocateCard::AsAsked => Box::new(allocate::AsAsked),
-            AllocateCard::Moldable => Box::new(allocate::Moldable),
-            AllocateCard::Ladder { node, rack } => {
-                Box::new(allocate::Ladder { node: node.0, rack: rack.0 })
+        let order = self.order.build();
+        let (allocate, order): (Box<dyn Allocate>, Box<dyn Order>) = match self.allocate {
+            AllocateCard::AsAsked => (Box::new(allocate::AsAsked), order),
+            AllocateCard::Moldable => (Box::new(allocate::Moldable), order),
+            AllocateCard::Ladder { node, rack, since } => {
+                let since = match since {
+                    SinceCard::Queued => allocate::Since::Queued,
+                    SinceCard::Scattered => allocate::Since::Scattered,
+                };
+                let ladder = allocate::Ladder { node: node.0, rack: rack.0, since };
+                // What a job is content with changes while it waits.
+                (Box::new(ladder), Box::new(order::Patient { order, ladder }))
             }
-        };
-        let order: Box<dyn Order> = match self.allocate {
-            // What a job is content with changes while it waits.
-            AllocateCard::Ladder { node, rack } => {
-                let after = allocate::Ladder { node: node.0, rack: rack.0 }.rungs().to_vec();
-                Box::new(order::Patient { order: self.order.build(), after })
-            }
-            AllocateCard::AsAsked | AllocateCard::Moldable => self.order.build(),
         };
         let resize: Option<Box<dyn Resize>> = match self.resize {
             ResizeCard::Never => None,

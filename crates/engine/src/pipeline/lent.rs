@@ -5,15 +5,23 @@ use super::Preempt;
 use super::queue::Rank;
 use super::walk::Walk;
 use crate::state::Job;
-use crate::traits::Want;
+use crate::traits::{Key, Line, Want};
 use heeler_model::{KindSet, Reason, TenantId};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+/// Where a running job stands among those who may have to give back what was lent: the less
+/// important, and among equals the later it started, the earlier it gives way.
+pub(super) fn line(job: &Job) -> Line {
+    let (major, minor) = (-i64::from(job.spec.priority), job.since.micros() as i64);
+    Line { key: Key { major, minor }, slope: 0 }
+}
+
 impl Walk<'_> {
-    /// Running jobs that have GPUs their tenants were lent, last first. Of a tenant's jobs the last
-    /// that started have the GPUs beyond its quota; so a job that starts now makes no other a job
-    /// that may be stopped.
+    /// Running jobs that have GPUs their tenants were lent, those first who give way first. Of a
+    /// tenant's jobs the least important, and among equals the last that started, have the GPUs
+    /// beyond its quota. What starts now counts among them before all others, so that it makes no
+    /// other a job that may be stopped at once.
     pub(super) fn lent(&self) -> Vec<Rank> {
         let (state, tenants) = (self.view.state(), self.view.tenants());
         let mut left: BTreeMap<TenantId, i64> = BTreeMap::new();
@@ -25,7 +33,7 @@ impl Walk<'_> {
         let over = |tenant: TenantId| self.excess(tenant) > 0;
         let running = self.pipe.queue.running_last_first(self.now(), |group| over(group.tenant));
         let mut ranks: Vec<Rank> = running.collect();
-        ranks.sort_by_key(|rank| Reverse((state.job(rank.job).since, rank.job)));
+        ranks.sort_by_key(|rank| Reverse((line(state.job(rank.job)).key, rank.job)));
         ranks.retain(|rank| {
             let job = state.job(rank.job);
             let tenant = tenants.behind(job.spec.tenant);

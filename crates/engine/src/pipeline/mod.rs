@@ -107,6 +107,7 @@ impl Pipeline {
             model: if by_model { job.spec.model } else { ModelId(0) },
             skewed: job.spec.skewed,
             gate: self.parts.gate.as_ref().map_or(0, |gate| gate.class(job)),
+            allocate: self.parts.allocate.class(job, view),
         }
     }
 
@@ -142,10 +143,7 @@ impl Pipeline {
                     self.queue.remove(view.jobs(), job.id);
                     return;
                 }
-                Preempt::Reclaim { .. } => {
-                    let key = Key::of(job.since.micros() as i64);
-                    (job.spec.tenant, Line { key, slope: 0 })
-                }
+                Preempt::Reclaim { .. } => (job.spec.tenant, lent::line(job)),
                 Preempt::Never | Preempt::ByOrder { .. } => (TenantId(0), line),
             };
             if self.queue.run(view.jobs(), job, tenant, line, view.now()) {
@@ -288,7 +286,7 @@ impl Policy for Pipeline {
                 self.stirred = true;
             }
             Note::RoundOver { .. } => self.round_over = true,
-            Note::Reported { .. } | Note::Ran { .. } | Note::Load { .. } => {}
+            Note::Reported { .. } | Note::Ran { .. } | Note::Load { .. } | Note::Scattered(_) => {}
             Note::Deciding => self.refresh(view),
             Note::Decided => self.decided(view),
         }

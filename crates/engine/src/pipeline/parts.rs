@@ -33,8 +33,8 @@ pub enum Preempt {
         /// Whether having come earlier is not enough, where the order itself makes no difference.
         strictly: bool,
     },
-    /// Those of jobs whose tenants use more than their quota, latest start first, if its own
-    /// tenant uses less.
+    /// Those of jobs whose tenants use more than their quota, the least important first and among
+    /// equals the latest start, if its own tenant uses less.
     Reclaim {
         /// For how long a job that starts may not be disturbed.
         lease: Span,

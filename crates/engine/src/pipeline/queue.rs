@@ -81,6 +81,8 @@ pub(super) struct ClassKey {
     pub skewed: bool,
     /// What else the gate tells apart.
     pub gate: u64,
+    /// What else the allocation tells apart.
+    pub allocate: u64,
 }
 
 /// Running jobs whose order among themselves never changes by itself.

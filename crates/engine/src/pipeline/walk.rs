@@ -250,7 +250,9 @@ impl<'a> Walk<'a> {
             // of them may have a reservation too.
             let reserved = self.calendar.len() > reserved_before;
             let alike = !reserved && !matches!(reason, Reason::WouldDelay { .. });
-            if self.view.wants_all_verdicts() {
+            let scattered = matches!(reason, Reason::Fragmented { .. });
+            let each = scattered && self.pipe.parts.allocate.listens(job);
+            if self.view.wants_all_verdicts() || each {
                 if alike && !matches!(reason, Reason::Behind { .. }) {
                     self.blocked.insert(class, reason);
                 }

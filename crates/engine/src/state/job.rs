@@ -123,6 +123,10 @@ pub struct Job {
     pub after: u32,
     /// The latest reason it was given.
     pub noted: Option<Noted>,
+    /// When, in its latest wait in which it was, it was first refused only because the GPUs that
+    /// were free were not near enough together.
+    #[serde(default)]
+    pub scattered: Option<Time>,
     /// What it was told of its deadline.
     #[serde(default)]
     pub promise: Option<Promise>,
@@ -149,6 +153,7 @@ impl Job {
             held: None,
             after: 0,
             noted: None,
+            scattered: None,
             promise: None,
             spec,
         }
@@ -201,5 +206,40 @@ impl Job {
             }
             false => self.attained_milli,
         }
+    }
+
+    /// Since when, in this wait, enough GPUs have been free for it at times, though not near enough
+    /// together.
+    pub fn scattered_since(&self) -> Option<Time> {
+        self.scattered.filter(|at| *at >= self.since)
+    }
+
+    /// Book the time since the last change and stand still.
+    pub(crate) fn settle(&mut self, now: Time, assignment: &Assignment) {
+        let span = now.since(self.since);
+        self.attained += span;
+        let served = assignment.milli().saturating_mul(span.micros());
+        self.attained_milli = self.attained_milli.saturating_add(served);
+        self.progress.done = self.progress.done_at(now);
+        self.progress.from = now;
+        self.progress.pace = 0.0;
+    }
+
+    pub(crate) fn note(&mut self, reason: Reason, now: Time) {
+        match &mut self.noted {
+            Some(noted) if noted.reason.name() == reason.name() => {
+                noted.reason = reason;
+                noted.times += 1;
+            }
+            _ => self.noted = Some(Noted { reason, since: now, times: 1 }),
+        }
+    }
+
+    /// Remember when, in this wait, it was first refused only because what is free is scattered.
+    /// Says whether that is now.
+    pub(crate) fn scatter(&mut self, reason: Reason, now: Time) -> bool {
+        let first = matches!(reason, Reason::Fragmented { .. }) && self.scattered_since().is_none();
+        self.scattered = if first { Some(now) } else { self.scattered };
+        first
     }
 }

@@ -56,6 +56,8 @@ pub struct State {
     pub(crate) reservations: Vec<Reservation>,
     pub(crate) waiting: usize,
     pub(crate) running: usize,
+    /// When a decision was taken last.
+    pub(crate) decided: Option<Time>,
 }
 
 impl State {
@@ -78,6 +80,7 @@ impl State {
             reservations: Vec::new(),
             waiting: 0,
             running: 0,
+            decided: None,
         }
     }
 
@@ -318,6 +321,17 @@ impl State {
         assignment
     }
 
+    /// Let a job have no more CPUs and memory beside its GPUs than it asked for.
+    pub(crate) fn unfeed(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(id).expect("the job is not done");
+        let on = job.assignment.as_mut().expect("a fed job has an assignment");
+        let (fed, placement) = (Grip::of(&job.spec.demand, on), on.placement.clone());
+        on.portion = None;
+        let asked = Grip::of(&job.spec.demand, on);
+        self.fleet.get_mut().release_all(&placement, fed);
+        self.fleet.get_mut().claim_all(&placement, asked);
+    }
+
     /// Note who is on which node.
     fn touch(&mut self, id: JobId, placement: &Placement, comes: bool) {
         for slice in placement.slices() {
@@ -364,28 +378,5 @@ impl State {
     pub(crate) fn set_up(&mut self, node: NodeId, up: bool) {
         self.fleet.get_mut().set_up(node, up);
         self.touched.release(node, self.fleet.get_mut().cluster().nodes[node.index()].gpus);
-    }
-}
-
-impl Job {
-    /// Book the time since the last change and stand still.
-    pub(crate) fn settle(&mut self, now: Time, assignment: &Assignment) {
-        let span = now.since(self.since);
-        self.attained += span;
-        let served = assignment.milli().saturating_mul(span.micros());
-        self.attained_milli = self.attained_milli.saturating_add(served);
-        self.progress.done = self.progress.done_at(now);
-        self.progress.from = now;
-        self.progress.pace = 0.0;
-    }
-
-    pub(crate) fn note(&mut self, reason: Reason, now: Time) {
-        match &mut self.noted {
-            Some(noted) if noted.reason.name() == reason.name() => {
-                noted.reason = reason;
-                noted.times += 1;
-            }
-            _ => self.noted = Some(Noted { reason, since: now, times: 1 }),
-        }
     }
 }

@@ -1,6 +1,8 @@
 //! The setting of a simulation: the jobs, the cluster and the world.
 
-use super::generate::GenerateArguments;
+mod facts;
+mod generated;
+
 use super::reading::ReadingArguments;
 use super::service::find_services;
 use super::world::{WorldArguments, find_world};
@@ -9,7 +11,8 @@ use crate::commands::files_below;
 use crate::mistake::Mistake;
 use anyhow::Result;
 use clap::Args;
-use heeler_model::{Cluster, Kind, KindId, ModelId, NodeId, Time};
+use generated::Generated;
+use heeler_model::{Cluster, KindId, ModelId, NodeId, Time};
 use heeler_sim::Simulation;
 use heeler_sim::services::ServiceSpec;
 use heeler_sim::workload::{
@@ -55,7 +58,7 @@ pub(crate) struct SettingArguments {
     #[command(flatten)]
     world: WorldArguments,
     #[command(flatten)]
-    generated: GenerateArguments,
+    generated: Generated,
     #[command(flatten)]
     reading: ReadingArguments,
 }
@@ -118,6 +121,11 @@ impl SettingArguments {
     }
 
     pub(crate) fn prepare(&self) -> Result<Setting> {
+        if let (Some(_), Some(jobs)) = (&self.trace, self.generated.jobs_given) {
+            let mistake = Mistake::new("--jobs is for generated jobs; a trace has its own");
+            let hint = format!("`--first {jobs}` takes the first {jobs} of them");
+            return Err(mistake.hint(hint).into());
+        }
         let mut cluster = heeler_sim::cluster::read(&self.cluster)?;
         let world = find_world(&self.world.world)?;
         let source = match (&self.trace, self.generate) {
@@ -142,13 +150,12 @@ impl SettingArguments {
         if self.first.is_some() {
             trace = cut(&trace, cluster, &Cut { first: self.first, ..Cut::default() })?;
         }
-        let declares = |job: &TraceJob| job.spec.declared.is_some();
-        let truly = |job: &TraceJob| job.spec.declared.is_none_or(|span| span == job.duration());
-        if trace.jobs().iter().any(declares) && trace.jobs().iter().all(truly) {
+        if declares_the_truth(&trace) {
             let path = path.display();
             eprintln!(
-                "note: {path}: names no declared run times; they are taken to be the true ones, \
-                 which recipes that predict may look at (`none` in a column declared_s hides them)"
+                "note: {path}: the declared run times of its jobs are the true ones, as they are \
+                 taken to be where it names none; recipes that go by them look at the truth \
+                 (`none` in a column declared_s hides them)"
             );
         }
         if trace.jobs().is_empty() {
@@ -191,7 +198,7 @@ impl Setting {
             Source::Shape(shape) => {
                 let load = load.unwrap_or(LOAD);
                 let gpus = cluster.gpus();
-                let options = self.arguments.generated.options(*shape, gpus, load, seed);
+                let options = self.arguments.generated.asked.options(*shape, gpus, load, seed);
                 let mut generator = Generator::new(&options)?;
                 generator.add_tenants_to(&mut cluster);
                 models = generator.models().clone();
@@ -221,7 +228,7 @@ impl Setting {
     /// anew for each run.
     pub(crate) fn digest(&self, into: &mut Sha256) -> Result<()> {
         let Setting { arguments, cluster, world, source, services } = self;
-        into.update(format!("{cluster:?} {world:?} {services:?} {:?}", arguments.generated));
+        into.update(format!("{cluster:?} {world:?} {services:?} {:?}", arguments.generated.asked));
         match source {
             Source::Shape(shape) => into.update(format!("{shape:?}")),
             Source::Trace(trace) | Source::History(_, trace, _) => {
@@ -284,7 +291,7 @@ impl Setting {
             Source::Shape(shape) => {
                 let gpus = cluster.gpus();
                 let load = load.unwrap_or(LOAD);
-                let options = self.arguments.generated.options(*shape, gpus, load, seed);
+                let options = self.arguments.generated.asked.options(*shape, gpus, load, seed);
                 let mut generator = Generator::new(&options)?;
                 generator.add_tenants_to(&mut cluster);
                 let models = generator.models().clone();
@@ -293,6 +300,14 @@ impl Setting {
             }
         };
         Ok(Setting { cluster, source: Source::Trace(trace), ..self.clone() })
+    }
+
+    /// Whether jobs declare their run times, and all that do declare the true ones.
+    pub(crate) fn declares_the_truth(&self) -> bool {
+        match &self.source {
+            Source::Trace(trace) | Source::History(_, trace, _) => declares_the_truth(trace),
+            Source::Shape(_) => false,
+        }
     }
 
     /// How many jobs there are, where that is known.
@@ -319,62 +334,12 @@ impl Setting {
     pub(crate) fn is_generated(&self) -> bool {
         matches!(self.source, Source::Shape(_))
     }
-
-    /// What is simulated: what, and in words.
-    pub(crate) fn facts(&self, load: Option<f64>, seed: u64) -> Vec<(String, String)> {
-        let jobs = match &self.source {
-            Source::Trace(trace) => {
-                let path = self.arguments.trace.as_deref().unwrap_or(std::path::Path::new(""));
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                let count = trace.jobs().len();
-                match load {
-                    Some(load) => format!("{count} jobs of {name} at load {load}"),
-                    None => format!("{count} jobs of {name}"),
-                }
-            }
-            Source::History(words, ..) => words.clone(),
-            Source::Shape(shape) => {
-                let (count, load) = (self.arguments.generated.jobs, load.unwrap_or(LOAD));
-                let jobs = format!("{count} generated jobs like {shape} at load {load}");
-                match self.arguments.generated.study {
-                    0 => jobs,
-                    trials if count == 0 => format!("a study of {trials} trials"),
-                    trials => format!("a study of {trials} trials, {jobs}"),
-                }
-            }
-        };
-        let (nodes, gpus) = (self.cluster.nodes.len(), self.cluster.gpus());
-        let cluster = match nodes {
-            _ if matches!(self.source, Source::History(..)) => {
-                format!("{nodes} nodes, {gpus} GPUs")
-            }
-            1 => format!("{} (one node, {gpus} GPUs)", self.arguments.cluster),
-            _ => format!("{} ({nodes} nodes, {gpus} GPUs)", self.arguments.cluster),
-        };
-        let mut facts = vec![("jobs", jobs), ("cluster", cluster)];
-        if !self.services.is_empty() {
-            let names: Vec<&str> = self.services.iter().map(|spec| &*spec.name).collect();
-            facts.push(("services", names.join(", ")));
-        }
-        let prices = prices(&self.cluster);
-        if !prices.is_empty() {
-            facts.push(("prices an hour", prices));
-        }
-        facts.push(("world", self.world.name.clone()));
-        facts.push(("seed", seed.to_string()));
-        facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
-    }
 }
 
-/// What an hour of a GPU costs, by kind: from the least to the most where that changes.
-fn prices(cluster: &Cluster) -> String {
-    let words = |kind: &Kind| {
-        let each = || kind.prices.iter().map(|price| price.micro);
-        let (least, most) = (each().min()? as f64 / 1e6, each().max()? as f64 / 1e6);
-        let range = if least < most { format!("{least}–{most}") } else { least.to_string() };
-        Some(format!("{} {range}", kind.name))
-    };
-    cluster.kinds.iter().filter_map(words).collect::<Vec<_>>().join(", ")
+fn declares_the_truth(trace: &Trace) -> bool {
+    let declares = |job: &TraceJob| job.spec.declared.is_some();
+    let truly = |job: &TraceJob| job.spec.declared.is_none_or(|span| span == job.duration());
+    trace.jobs().iter().any(declares) && trace.jobs().iter().all(truly)
 }
 
 impl Scene {

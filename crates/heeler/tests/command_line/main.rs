@@ -2,6 +2,7 @@
 //! ends.
 
 mod asking;
+mod comparing;
 mod mistakes;
 mod readme;
 mod simulating;

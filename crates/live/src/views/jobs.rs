@@ -5,7 +5,7 @@ use crate::job::{Attempt, Job, Past};
 use crate::live::Live;
 use heeler_api::{AttemptView, Code, JobState, JobView, Problem, Role, Selection, Who};
 use heeler_backend::Labels;
-use heeler_model::{JobId, Time};
+use heeler_model::{JobId, Reason, Time};
 
 /// Thousandths of a GPU × milliseconds in a GPU-second.
 pub(super) const PER_GPU_SECOND: f64 = 1_000_000.0;
@@ -114,6 +114,9 @@ impl Live {
         let progress = heard.total_steps.filter(|total| *total > 0);
         let known = self.engine.state().jobs().get(JobId(job.id));
         let noted = known.and_then(|known| known.held.or(known.noted.map(|noted| noted.reason)));
+        // Where decisions are taken in rounds, nobody may have looked at it yet.
+        let until = || self.engine.first_looked_at(JobId(job.id));
+        let noted = noted.or_else(|| Some(Reason::RoundNotOver { until: until()? }));
         let waits = over.is_none() && running.is_none();
         JobView {
             id: job.id,

@@ -3,6 +3,7 @@
 
 mod jobs;
 mod properties;
+mod recipes;
 mod refusals;
 mod steps;
 mod world;

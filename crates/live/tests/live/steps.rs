@@ -125,7 +125,7 @@ fn noise() -> impl Strategy<Value = Sign> {
     })
 }
 
-pub(crate) const RECIPES: [&str; 12] = [
+pub(crate) const RECIPES: [&str; 15] = [
     "fifo",
     "fifo-easy",
     "priority",
@@ -138,6 +138,9 @@ pub(crate) const RECIPES: [&str; 12] = [
     "elastic",
     "gavel",
     "srtf",
+    "synergy",
+    "shockwave",
+    "chronus",
 ];
 
 fn operations() -> impl Strategy<Value = Ask> {

@@ -5,8 +5,19 @@
 //! relaxed.
 
 use heeler_engine::{Allocate, Job, View, Want, Wants};
-use heeler_model::{Reach, Span};
+use heeler_model::{Reach, Span, Time};
 use smallvec::smallvec;
+
+/// From when on a job's patience counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Since {
+    /// Since it has been in the queue, whatever is free.
+    #[default]
+    Queued,
+    /// Since it was first refused only because what is free is not near enough together: who finds
+    /// too little free waits for GPUs, not for locality.
+    Scattered,
+}
 
 /// Close together at first.
 #[derive(Clone, Copy, Debug)]
@@ -15,17 +26,29 @@ pub struct Ladder {
     pub node: Span,
     /// For how long it insists on one rack after that.
     pub rack: Span,
+    /// From when on both count.
+    pub since: Since,
 }
 
 impl Ladder {
-    /// The times after which a waiting job is content with less.
-    pub fn rungs(&self) -> [Span; 2] {
-        [self.node, self.node + self.rack]
+    /// Since when a job waits for locality, if it does.
+    fn from(&self, job: &Job) -> Option<Time> {
+        match self.since {
+            Since::Queued => Some(job.since),
+            Since::Scattered => job.scattered_since(),
+        }
+    }
+
+    /// When a waiting job will next be content with less, if nothing happens before.
+    pub fn relaxes(&self, job: &Job, now: Time) -> Option<Time> {
+        let from = self.from(job)?;
+        let times = [from + self.node, from + self.node + self.rack];
+        times.into_iter().find(|at| *at > now)
     }
 
     /// How near to each other its GPUs must be by now.
-    fn reach(&self, job: &Job, view: &View) -> Reach {
-        let waited = view.now().since(job.since);
+    fn reach(&self, job: &Job, now: Time) -> Reach {
+        let waited = self.from(job).map_or(Span::ZERO, |from| now.since(from));
         if waited < self.node {
             Reach::Node
         } else if waited < self.node + self.rack {
@@ -39,8 +62,22 @@ impl Ladder {
 impl Allocate for Ladder {
     fn wants(&self, job: &Job, view: &View) -> Wants {
         let mut want = Want::as_asked(job);
-        want.demand.reach = want.insists.max(self.reach(job, view));
+        want.demand.reach = want.insists.max(self.reach(job, view.now()));
         smallvec![want]
+    }
+
+    /// Who has waited for longer may be content with what another of its demand is not.
+    fn class(&self, job: &Job, view: &View) -> u64 {
+        match self.reach(job, view.now()) {
+            _ if self.listens(job) => 0,
+            Reach::Node => 1,
+            Reach::Rack => 2,
+            Reach::Cluster => 3,
+        }
+    }
+
+    fn listens(&self, job: &Job) -> bool {
+        self.from(job).is_none()
     }
 
     fn fork(&self) -> Box<dyn Allocate> {

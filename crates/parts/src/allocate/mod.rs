@@ -5,5 +5,5 @@ mod ladder;
 mod moldable;
 
 pub use as_asked::AsAsked;
-pub use ladder::Ladder;
+pub use ladder::{Ladder, Since};
 pub use moldable::Moldable;

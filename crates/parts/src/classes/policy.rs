@@ -321,6 +321,7 @@ impl Policy for Classes {
             | Note::Reported { .. }
             | Note::Ran { .. }
             | Note::Load { .. }
+            | Note::Scattered(_)
             | Note::RoundOver { .. } => {}
         }
     }

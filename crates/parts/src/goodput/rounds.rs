@@ -235,6 +235,7 @@ impl Policy for ShapeRounds {
             | Note::Progressed(_)
             | Note::Ran { .. }
             | Note::Load { .. }
+            | Note::Scattered(_)
             | Note::Changed => {}
         }
     }

@@ -197,7 +197,11 @@ impl Policy for Grants {
                     begun.into_iter().filter(|id| view.job(*id).is_placed()).collect();
                 self.rule.granted(&begun, view);
             }
-            Note::Deciding | Note::Reported { .. } | Note::Ran { .. } | Note::Load { .. } => {}
+            Note::Deciding
+            | Note::Reported { .. }
+            | Note::Ran { .. }
+            | Note::Load { .. }
+            | Note::Scattered(_) => {}
         }
     }
 

@@ -288,6 +288,7 @@ impl Policy for Groups {
             | Note::Reported { .. }
             | Note::Ran { .. }
             | Note::Load { .. }
+            | Note::Scattered(_)
             | Note::RoundOver { .. } => {}
         }
     }

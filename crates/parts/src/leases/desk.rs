@@ -232,7 +232,8 @@ impl Policy for Desk {
             predict.observe(note, view);
         }
         match note {
-            Note::Joined(id) => {
+            // Who runs when this recipe takes over never joined the queue.
+            Note::Joined(id) | Note::Placed(id) => {
                 let ledger = &mut self.books.ledger;
                 if ledger.entries.is_empty() {
                     // It has not been looked for anybody since there was somebody.

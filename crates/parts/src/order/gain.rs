@@ -1,14 +1,21 @@
 //! Who gains most next: jobs by how far their score is taken to rise, or their loss to fall, in the
-//! next interval (JPAS, JNCA 2020). Who has not been seen enough is first, so that
-//! everybody is seen; among those, who came first.
+//! next interval (JPAS, JNCA 2020). Who has not been seen enough is first, so that everybody is
+//! seen; among those, who came first. That is so for some intervals only: who has run for longer
+//! and says nothing is taken to gain nothing, and nobody waits for it to speak.
 
 use crate::predict::Losses;
 use heeler_engine::{Job, Key, Line, Note, Order, View};
-use heeler_model::{JobId, Span};
+use heeler_model::{JobId, Span, Time};
 use serde_json::Value;
 
 /// Gains are compared in parts of so many.
 const PARTS: f64 = 1e9;
+
+/// Before all whose gain is known.
+const UNSEEN: i64 = i64::MIN / 2;
+
+/// For how many intervals of its own running a job is waited for to be seen.
+const INTERVALS_UNSEEN: u64 = 4;
 
 /// Who gains most next.
 #[derive(Clone, Debug, Default)]
@@ -19,14 +26,36 @@ pub struct Gain {
     pub losses: Losses,
 }
 
-impl Order for Gain {
-    fn line(&self, job: &Job, _view: &View) -> Line {
-        // What it gains after what it had done when it was last heard of: while it waits, and
-        // between two reports, that does not change.
+impl Gain {
+    /// What a job gains after what it had done when it was last heard of: while it waits, and
+    /// between two reports, that does not change.
+    fn gain(&self, job: &Job) -> Option<f64> {
         let more = job.spec.nominal_pace * self.interval.micros() as f64;
-        let gain = self.losses.gain_from_last(job.id, more);
-        let major = gain.map_or(i64::MIN / 2, |gain| -((gain * PARTS).min(1e18) as i64));
+        self.losses.gain_from_last(job.id, more)
+    }
+
+    /// How long a job may run without being seen enough, and still be first.
+    fn patience(&self) -> Span {
+        Span::from_micros(self.interval.micros().saturating_mul(INTERVALS_UNSEEN))
+    }
+}
+
+impl Order for Gain {
+    fn line(&self, job: &Job, view: &View) -> Line {
+        let silent = || job.attained_at(view.now()) >= self.patience();
+        let major = match self.gain(job) {
+            Some(gain) => -((gain * PARTS).min(1e18) as i64),
+            None if silent() => 0,
+            None => UNSEEN,
+        };
         Line { key: Key::of(major), slope: 0 }
+    }
+
+    /// When it has run for so long without being seen enough.
+    fn bends(&self, job: &Job, view: &View) -> Option<Time> {
+        let unseen = job.is_running() && self.gain(job).is_none();
+        let at = job.since + self.patience().saturating_sub(job.attained);
+        (unseen && at > view.now()).then_some(at)
     }
 
     fn observe(&mut self, note: &Note, view: &View) -> Vec<JobId> {

@@ -1,16 +1,17 @@
-//! Any order, looked at again whenever a waiting job has waited for so long: what it is content
-//! with may have changed, though nothing has happened.
+//! Any order, looked at again whenever a waiting job has come down a step of its ladder: what it is
+//! content with has changed, though nothing has happened.
 
+use crate::allocate::Ladder;
 use heeler_engine::{Calibration, Job, Key, Line, Note, Order, Phase, View};
-use heeler_model::{JobId, Span, Time};
+use heeler_model::{JobId, Time};
 use serde_json::Value;
 
-/// An order whose waiting jobs are looked at again after these times.
+/// An order whose waiting jobs are looked at again at the steps of a ladder.
 pub struct Patient {
     /// The order.
     pub order: Box<dyn Order>,
-    /// After how long.
-    pub after: Vec<Span>,
+    /// What they are content with, and when.
+    pub ladder: Ladder,
 }
 
 impl Order for Patient {
@@ -20,8 +21,7 @@ impl Order for Patient {
 
     fn bends(&self, job: &Job, view: &View) -> Option<Time> {
         let waits = job.phase == Phase::Waiting;
-        let times = self.after.iter().filter(|_| waits).map(|after| job.since + *after);
-        let next = times.filter(|at| *at > view.now()).min();
+        let next = self.ladder.relaxes(job, view.now()).filter(|_| waits);
         [next, self.order.bends(job, view)].into_iter().flatten().min()
     }
 
@@ -30,7 +30,12 @@ impl Order for Patient {
     }
 
     fn observe(&mut self, note: &Note, view: &View) -> Vec<JobId> {
-        self.order.observe(note, view)
+        let mut moved = self.order.observe(note, view);
+        // Its patience may count from now on.
+        if let Note::Scattered(job) = note {
+            moved.push(*job);
+        }
+        moved
     }
 
     fn tenant_rank(&self, job: &Job, extra_milli: i64, view: &View) -> i64 {
@@ -66,6 +71,6 @@ impl Order for Patient {
     }
 
     fn fork(&self) -> Box<dyn Order> {
-        Box::new(Patient { order: self.order.fork(), after: self.after.clone() })
+        Box::new(Patient { order: self.order.fork(), ladder: self.ladder })
     }
 }

@@ -4,7 +4,7 @@
 
 use super::{Fit, Racks, Remainder};
 use heeler_engine::{Draft, Fleet, Needs, Pick, Place, View, Want};
-use heeler_model::{KindSet, Placement, Reason};
+use heeler_model::{KindSet, Placement, Reason, Slice};
 
 /// Leave the best GPUs to those who need them.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +33,16 @@ fn best(fleet: &Fleet) -> Option<(KindSet, KindSet)> {
     (!rest.is_empty()).then_some((best, rest))
 }
 
+/// Whether a placement takes a GPU that nobody uses; whoever joins others takes nothing that could
+/// be kept.
+fn takes_unused(placement: &Placement, free: &Draft) -> bool {
+    let unused = |slice: &Slice| {
+        let unused = free.unused(slice.node);
+        slice.slots.iter().any(|slot| unused.contains(slot))
+    };
+    placement.slices().iter().any(unused)
+}
+
 impl SpareBest {
     /// Whether a want could be met without the best kinds, were all those GPUs free.
     fn can_do_without(want: &Want, rest: KindSet, fleet: &Fleet) -> bool {
@@ -56,10 +66,14 @@ impl Place for SpareBest {
         };
         let elsewhere = on(rest);
         let kept = (self.keep * f64::from(free.up_of(best))).ceil() as u32;
-        if elsewhere.is_ok() || free.free_of(best) < kept + want.gpus {
+        let has_spare = free.free_of(best) >= kept + want.gpus;
+        // Only a part of one GPU can be had of a GPU that somebody uses.
+        let joins = want.gpus == 1 && !want.demand.share.is_whole();
+        if elsewhere.is_ok() || !(has_spare || joins) {
             return elsewhere;
         }
-        on(best).or(elsewhere)
+        let found = on(best).ok().filter(|found| has_spare || !takes_unused(found, free));
+        found.map_or(elsewhere, Ok)
     }
 
     fn needs(&self, want: &Want, fleet: &Fleet) -> Needs {

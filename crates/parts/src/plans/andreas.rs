@@ -1,14 +1,15 @@
 //! ANDREAS (Filippini et al., FiCloud 2021): which job runs in which shape, or is put off, so that
-//! energy and being late cost least together. Found by a randomised greedy search: jobs one after
-//! the other, those first that are nearest to being late, each in the shape that costs it least;
-//! then again with the order and the choices disturbed at random, and the cheapest of all is taken.
-//! Who runs and is put off has to start again, which costs time and energy, so nobody gives way
-//! unless that saves more: what is better has to be better than to let everybody go on.
+//! energy and being late cost least together. Looked for by a randomised greedy search: jobs one
+//! after the other, those first that are nearest to being late, each in the cheapest shape in which
+//! it ends in time, and if there is none, in the one that costs it least; then again with the order
+//! and the choices disturbed at random, and the cheapest of all is taken. Who runs and is put off
+//! has to start again, which costs time and energy, so nobody gives way unless that saves more:
+//! what is better has to be better than to let everybody go on.
 
 use super::Reckoning;
 use crate::goodput::{Allot, Candidate, Room, Shape, Shapes, left, speed};
 use heeler_engine::{Job, Predict, View};
-use heeler_model::{Reason, Span, Time};
+use heeler_model::{Milli, Reason, Span, Time};
 use rand::RngExt;
 use smallvec::SmallVec;
 use std::cell::{OnceCell, RefCell};
@@ -22,7 +23,7 @@ const UNKNOWN_WATTS: f64 = 300.0;
 /// Costs that differ by no more than this part are the same.
 const EVEN: f64 = 1e-9;
 
-/// Energy and being late, together as cheap as can be.
+/// Energy and being late, together cheap.
 pub struct Andreas {
     /// What a kilowatt hour costs.
     pub energy: f64,
@@ -88,39 +89,54 @@ impl Andreas {
         late_h * part * self.late * f64::from(job.spec.demand.asked().max(1))
     }
 
-    /// What a job can have that is no worse than to wait, the best first.
+    /// What a job can have that is no worse than to wait, the best first: shapes in which it ends
+    /// in time, the cheapest first, and then those in which it is late.
     fn offers(&self, candidate: &Candidate, shapes: &Shapes, view: &View) -> Vec<Offer> {
         let (job, reckoning) = (candidate.job, &self.reckoning);
         let work = left(&*reckoning.predict, job, reckoning.margin, view);
+        let again_s = reckoning.restart_s(job) * self.caution(candidate);
         let mut put_off = f64::INFINITY;
-        let mut costs: SmallVec<[(Shape, f64); 4]> = SmallVec::new();
+        let mut costs: SmallVec<[(bool, f64, Shape); 4]> = SmallVec::new();
         for shape in shapes.for_job(job, u32::MAX, view) {
             let speed = speed(candidate, shape, shapes, view);
             if speed <= 0.0 {
                 continue;
             }
-            let start_s = reckoning.start_s(candidate, shape);
-            let needs_s = work.map_or(UNKNOWN_S, |work| start_s + work / speed);
+            let stays = candidate.current.is_some_and(|current| current.is_like(shape));
+            let runs_s = work.map_or(UNKNOWN_S, |work| work / speed);
+            let anew_s = again_s + runs_s;
+            let needs_s = if stays { runs_s } else { anew_s };
             let watts = match view.fleet().cluster().kinds[shape.kind.index()].watts {
                 0 => UNKNOWN_WATTS,
                 watts => f64::from(watts),
             };
             let energy =
                 |seconds: f64| watts * f64::from(shape.gpus) * seconds / 3.6e6 * self.energy;
-            costs.push((shape, energy(needs_s) + self.lateness(candidate, needs_s, view)));
+            let end = view.now() + Span::from_secs_f64(needs_s);
+            let is_late = due(job).is_some_and(|due| end > due);
+            let cost = energy(needs_s) + self.lateness(candidate, needs_s, view);
+            costs.push((is_late, cost, shape));
             // Whoever is put off starts again, in whatever shape.
-            let anew_s = needs_s + reckoning.restart_s(job) - start_s;
             let later_s = anew_s + self.round.secs_f64();
             put_off = put_off.min(energy(anew_s) + self.lateness(candidate, later_s, view));
         }
-        costs.retain(|(_, cost)| *cost <= put_off * (1.0 + EVEN));
-        costs.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.gpus.cmp(&b.0.gpus)));
-        let share = u64::from(job.spec.demand.share.0);
-        let offer = |(shape, cost): (Shape, f64)| {
-            let takes = u64::from(shape.gpus) * share;
-            Offer { shape, takes, saves: put_off - cost }
-        };
-        costs.into_iter().map(offer).collect()
+        // Whoever can be in time is not put off for being late to be cheaper.
+        let in_time = costs.iter().filter(|(is_late, ..)| !is_late).map(|(_, cost, _)| *cost);
+        put_off = in_time.min_by(f64::total_cmp).map_or(put_off, |least| put_off.max(least));
+        costs.retain(|(_, cost, _)| *cost <= put_off * (1.0 + EVEN));
+        let by_gpus = |a: &Shape, b: &Shape| a.gpus.cmp(&b.gpus);
+        costs.sort_by(|a, b| {
+            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then_with(|| by_gpus(&a.2, &b.2))
+        });
+        ranked(&costs, put_off, job.spec.demand.share)
+    }
+
+    /// By how much what starting again takes a job is raised. A job that runs moves or gives way
+    /// only where that is better even if it takes twice as long as was reckoned: a job that saved
+    /// energy with a deadline near would come to be late by what was not reckoned, hurry back, have
+    /// time to spare once more, and so go to and fro.
+    fn caution(&self, candidate: &Candidate) -> f64 {
+        if candidate.current.is_some() { 2.0 } else { 1.0 }
     }
 
     /// Seconds by which a job would be late at best; below zero, to spare.
@@ -134,6 +150,17 @@ impl Andreas {
         let soonest_s = soonest.fold(UNKNOWN_S * 1e6, f64::min);
         view.now().secs_f64() + soonest_s - due.secs_f64()
     }
+}
+
+/// Offers in the order in which they are wanted, and what each saves beside putting the job off.
+/// Being late never counts for more than being in time would, so nobody is late to save for itself.
+fn ranked(costs: &[(bool, f64, Shape)], put_off: f64, share: Milli) -> Vec<Offer> {
+    let mut saves = f64::INFINITY;
+    let offer = |(_, cost, shape): &(bool, f64, Shape)| {
+        saves = saves.min(put_off - cost);
+        Offer { shape: *shape, takes: u64::from(shape.gpus) * u64::from(share.0), saves }
+    };
+    costs.iter().map(offer).collect()
 }
 
 /// Neighbours change places here and there, so the first stay near the front.

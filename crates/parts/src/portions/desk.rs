@@ -25,6 +25,13 @@ pub(super) struct Desk<'a> {
     waits: Vec<Wait>,
 }
 
+/// What to look for on behalf of a job that gets so much beside its GPUs.
+fn with(job: &Job, portion: Portion) -> Want {
+    let mut want = Want::as_asked(job);
+    (want.demand.cpu_milli, want.demand.memory_mb) = (portion.cpu_milli, portion.memory_mb);
+    want
+}
+
 impl<'a> Desk<'a> {
     /// Everything is free that jobs have or are promised.
     pub(super) fn new(view: &'a View<'a>, measure: &'a Measure, place: &'a dyn Place) -> Desk<'a> {
@@ -45,6 +52,17 @@ impl<'a> Desk<'a> {
         }
     }
 
+    /// Let a job go on with what it has; if it cannot stay where it is, it is served like others.
+    pub(super) fn keep(&mut self, job: &Job, give: Give) {
+        let has = |on: &Assignment| on.portion.unwrap_or(job.spec.demand.portion());
+        let kept = job.assignment.as_ref().map(has).filter(|portion| {
+            self.stays(job, *portion).is_some() && self.is_within_limits(job).is_ok()
+        });
+        if kept.is_none_or(|portion| self.put(job, portion).is_err()) {
+            self.serve(job, give);
+        }
+    }
+
     /// A job has no turn in this round.
     pub(super) fn pass_over(&mut self, job: &Job) {
         let (need, free) = (job.spec.demand.asked(), self.draft.free_of(job.spec.demand.kinds));
@@ -54,9 +72,7 @@ impl<'a> Desk<'a> {
 
     fn try_serving(&mut self, job: &Job, give: Give) -> Result<(), Reason> {
         let demand = &job.spec.demand;
-        let milli = i64::from(demand.asked()) * i64::from(demand.share.0);
-        let used = |tenant| self.used.get(&tenant).copied().unwrap_or(0);
-        self.view.tenants().within_limits(job.spec.tenant, milli, used)?;
+        self.is_within_limits(job)?;
         let (need, free) = (demand.asked(), self.draft.free_of(demand.kinds));
         if demand.share.is_whole() && need > free {
             return Err(Reason::NotEnoughFree { need, free });
@@ -76,17 +92,25 @@ impl<'a> Desk<'a> {
         if served { Ok(()) } else { Err(reason) }
     }
 
+    fn is_within_limits(&self, job: &Job) -> Result<(), Reason> {
+        let used = |tenant| self.used.get(&tenant).copied().unwrap_or(0);
+        self.view.tenants().within_limits(job.spec.tenant, Want::as_asked(job).milli(), used)
+    }
+
+    /// Where a job is, if it can stay there with so much beside its GPUs.
+    fn stays<'j>(&self, job: &'j Job, portion: Portion) -> Option<&'j Placement> {
+        let (want, on) = (with(job, portion), job.assignment.as_ref()?);
+        let stays = self.view.rules().seats.are_kept()
+            && (on.gpus(), on.share) == (want.gpus, want.demand.share)
+            && self.draft.has_room_for(&on.placement, Grip::from(&want.demand));
+        stays.then_some(&on.placement)
+    }
+
     /// Let a job have so much beside its GPUs, where it is if it can stay there.
     fn put(&mut self, job: &Job, portion: Portion) -> Result<(), Reason> {
-        let mut want = Want::as_asked(job);
-        (want.demand.cpu_milli, want.demand.memory_mb) = (portion.cpu_milli, portion.memory_mb);
-        let stays = job.assignment.as_ref().filter(|on| {
-            self.view.rules().seats.are_kept()
-                && (on.gpus(), on.share) == (want.gpus, want.demand.share)
-                && self.draft.has_room_for(&on.placement, Grip::from(&want.demand))
-        });
-        let placement = match stays {
-            Some(on) => on.placement.clone(),
+        let want = with(job, portion);
+        let placement = match self.stays(job, portion) {
+            Some(placement) => placement.clone(),
             None => self.place.place(&want, &self.draft, self.view)?,
         };
         self.draft.claim(&placement, Grip::from(&want.demand));

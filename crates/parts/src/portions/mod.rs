@@ -2,6 +2,7 @@
 //! use of, rather than in proportion to its GPUs.
 
 mod desk;
+mod inherited;
 mod measure;
 mod policy;
 mod rank;

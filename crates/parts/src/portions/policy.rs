@@ -3,6 +3,7 @@
 //! which those leave who are not, and nobody gets less than its proportional share has to offer.
 
 use super::desk::Desk;
+use super::inherited::Inherited;
 use super::measure::{Give, Measure};
 use super::rank::{Rank, Ranking};
 use heeler_engine::{Calibration, Job, Note, Phase, Place, Policy, RoundClock, View};
@@ -11,13 +12,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::cmp::Reverse;
 
-/// When rounds turn.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+/// When rounds turn, and who was there before the first.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Turn {
     /// The world says that a round is over.
     is_over: bool,
     /// When the next begins, where the world does not say.
     next: Time,
+    #[serde(default, skip_serializing_if = "Inherited::is_nobody")]
+    inherited: Inherited,
 }
 
 /// Rounds in which jobs get CPUs and memory by what they can make use of.
@@ -69,7 +72,10 @@ impl Policy for Portions {
         let (jobs, passed) = self.order(&measure, view);
         let mut desk = Desk::new(view, &measure, &*self.place);
         for job in jobs {
-            desk.serve(job, self.ranking.give);
+            match self.turn.inherited.keeps(job) {
+                true => desk.keep(job, self.ranking.give),
+                false => desk.serve(job, self.ranking.give),
+            }
         }
         for job in passed {
             desk.pass_over(job);
@@ -79,10 +85,12 @@ impl Policy for Portions {
 
     fn observe(&mut self, note: &Note, view: &View) {
         self.ranking.predict.observe(note, view);
+        self.turn.inherited.observe(note, view);
         match note {
             Note::RoundOver { .. } => self.turn.is_over = true,
             Note::Decided => {
-                self.turn = Turn { is_over: false, next: view.now() + self.round };
+                self.turn.is_over = false;
+                self.turn.next = view.now() + self.round;
             }
             _ => {}
         }
@@ -102,12 +110,16 @@ impl Policy for Portions {
         (recipe && !view.jobs().is_empty()).then_some(self.turn.next)
     }
 
+    fn feeds(&self) -> bool {
+        true
+    }
+
     fn calibrations(&self) -> Vec<Calibration> {
         self.ranking.predict.calibration().into_iter().collect()
     }
 
     fn save(&self) -> Value {
-        let saved = (self.turn, self.ranking.predict.save());
+        let saved = (&self.turn, self.ranking.predict.save());
         serde_json::to_value(saved).expect("plain data")
     }
 
@@ -121,7 +133,7 @@ impl Policy for Portions {
     fn fork(&self) -> Box<dyn Policy> {
         let Ranking { rank, give, .. } = self.ranking;
         let ranking = Ranking { rank, give, predict: self.ranking.predict.fork() };
-        let (place, round, turn) = (self.place.fork(), self.round, self.turn);
+        let (place, round, turn) = (self.place.fork(), self.round, self.turn.clone());
         Box::new(Portions { ranking, place, round, turn })
     }
 }

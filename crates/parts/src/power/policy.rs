@@ -253,6 +253,10 @@ impl Policy for Powered {
         self.inner.packs()
     }
 
+    fn feeds(&self) -> bool {
+        self.inner.feeds()
+    }
+
     fn calibrations(&self) -> Vec<Calibration> {
         self.inner.calibrations()
     }

@@ -3,7 +3,7 @@
 
 use heeler_engine::{Job, Note, View};
 use heeler_model::{JobId, Report};
-use heeler_solve::{Falling, fit_falling};
+use heeler_solve::{Falling, LOSSES_MIN, fit_falling};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -47,6 +47,25 @@ impl Seen {
         }
         self.curve = fit_falling(&self.losses);
     }
+
+    /// Whether so much was seen that a loss without a curve is one that does not fall.
+    fn is_enough(&self) -> bool {
+        self.losses.len() >= LOSSES_MIN
+    }
+
+    /// Work in all by which the loss falls by less than a part of all it falls, from one report to
+    /// the next; none, if it has no curve.
+    fn settles(&self, part: f64, done: f64) -> Option<f64> {
+        let curve = self.curve?;
+        let (highest, last) = (self.losses.first()?.1, self.losses.last()?.0);
+        // Between the first report and the next that is kept many may have been forgotten.
+        let each = (last - self.losses.get(1)?.0) / (self.losses.len() - 2).max(1) as f64;
+        let small = part * (highest - curve.level).max(0.0);
+        let ahead = (0..REPORTS_AHEAD).map(|report| done + each * f64::from(report));
+        let settled = |done: &f64| curve.at(*done) - curve.at(done + each) < small;
+        let most = done + each * f64::from(REPORTS_AHEAD);
+        (each > 0.0).then(|| ahead.into_iter().find(settled).unwrap_or(most))
+    }
 }
 
 impl Losses {
@@ -72,10 +91,11 @@ impl Losses {
     }
 
     /// The part of the most it ever fell by which a job's loss is taken to fall from so much work
-    /// done to so much; none, if too little was seen.
+    /// done to so much; none, if too little was seen. A loss that stands still or rises is taken to
+    /// go on so: it falls by nothing.
     pub fn falls(&self, job: JobId, from: f64, to: f64) -> Option<f64> {
-        let seen = self.jobs.get(&job)?;
-        let curve = seen.curve?;
+        let seen = self.jobs.get(&job).filter(|seen| seen.is_enough())?;
+        let Some(curve) = seen.curve else { return Some(0.0) };
         let scale = seen.steepest.max(f64::MIN_POSITIVE);
         Some((curve.at(from) - curve.at(to)).max(0.0) / scale)
     }
@@ -90,19 +110,10 @@ impl Losses {
         rise.or_else(|| self.falls(job, last, last + more))
     }
 
-    /// Work in all by the time a job's loss falls by less than a part of what it has fallen so far
-    /// from one report to the next; none, if too little was seen.
+    /// Work in all by the time a job's loss falls by less than a part of all it falls from one
+    /// report to the next; none, if too little was seen, or if it does not fall.
     pub fn settles(&self, job: &Job, part: f64, view: &View) -> Option<f64> {
-        let seen = self.jobs.get(&job.id)?;
-        let curve = seen.curve?;
-        let ((first, highest), (last, _)) = (*seen.losses.first()?, *seen.losses.last()?);
-        let each = (last - first) / (seen.losses.len() - 1).max(1) as f64;
-        let done = job.progress.done_at(view.now());
-        let small = part * (highest - curve.level).max(0.0);
-        let ahead = (0..REPORTS_AHEAD).map(|report| done + each * f64::from(report));
-        let settled = |done: &f64| curve.at(*done) - curve.at(done + each) < small;
-        let most = done + each * f64::from(REPORTS_AHEAD);
-        (each > 0.0).then(|| ahead.into_iter().find(settled).unwrap_or(most))
+        self.jobs.get(&job.id)?.settles(part, job.progress.done_at(view.now()))
     }
 
     /// How far losses lie from the curve of a job, relative to how far it falls.
@@ -116,5 +127,51 @@ impl Losses {
     /// Fit all curves anew, after they were read back.
     pub fn fit_again(&mut self) {
         self.jobs.values_mut().for_each(|seen| seen.curve = fit_falling(&seen.losses));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A job that reported so many losses after an hour of work each, the last of them now.
+    fn seen(reports: u32, loss: impl Fn(f64) -> f64) -> Seen {
+        let mut seen = Seen::default();
+        for report in 1..=reports {
+            let done = 3600.0 * f64::from(report);
+            seen.enter(done, loss(done / 3600.0));
+        }
+        seen
+    }
+
+    /// A loss of 4 ÷ (1 + n/100) + 1 after n reports falls by less than a thousandth of the whole
+    /// from one to the next when (1 + n/100)² is 10, after 216.
+    #[test]
+    fn however_often_it_reports_a_loss_settles_at_the_same_work() {
+        for reports in [20, 40, 47, 48, 49, 60, 100, 150, 200] {
+            let seen = seen(reports, |n| 4.0 / (1.0 + n / 100.0) + 1.0);
+            assert_eq!(seen.losses.len(), (reports as usize).min(KEPT));
+            let settles = seen.settles(0.001, 3600.0 * f64::from(reports)).expect("it falls");
+            let after = settles / 3600.0;
+            assert!((210.0..=222.0).contains(&after), "{after} by {reports} reports");
+        }
+        // Who has gone on for longer has settled.
+        let late = seen(700, |n| 4.0 / (1.0 + n / 100.0) + 1.0);
+        assert_eq!(late.settles(0.001, 700.0 * 3600.0), Some(700.0 * 3600.0));
+    }
+
+    #[test]
+    fn who_was_seen_enough_and_does_not_fall_falls_by_nothing() {
+        let mut losses = Losses::default();
+        let falls = |losses: &Losses| losses.falls(JobId(0), 1e6, 2e6);
+        for (reports, said) in [(3, None), (4, Some(0.0)), (200, Some(0.0))] {
+            for loss in [|_| 2.0, |n: f64| n] {
+                losses.jobs.insert(JobId(0), seen(reports, loss));
+                assert_eq!(falls(&losses), said, "{reports} reports");
+                assert_eq!(losses.gain_from_last(JobId(0), 1e6), said, "{reports} reports");
+            }
+        }
+        losses.jobs.insert(JobId(0), seen(4, |n| 4.0 / n));
+        assert!(falls(&losses).is_some_and(|falls| falls > 0.0));
     }
 }

@@ -20,6 +20,9 @@ pub struct Pairing {
 /// What two jobs may add up to.
 const TOGETHER: u32 = 2;
 
+/// Jobs of more GPUs have no neighbours, as published, however large nodes are.
+const GPUS_MAX: u32 = 8;
+
 impl Pairing {
     /// How much a job is in the way of another: 0, 1 or 2, if that is known.
     fn score(&self, job: &Job) -> Option<u32> {
@@ -27,11 +30,12 @@ impl Pairing {
         Some(u32::from(busy >= self.light_milli) + u32::from(busy >= self.heavy_milli))
     }
 
-    /// Whether a job can ever have a neighbour: it asks for whole GPUs, no more than fit on a node,
-    /// and its profile is known.
+    /// Whether a job can ever have a neighbour: it asks for few whole GPUs, which fit on a
+    /// node, and its profile is known.
     pub(super) fn shares(&self, job: &Job, node_gpus: u32) -> bool {
         let demand = &job.spec.demand;
-        let size = demand.share.is_whole() && (1..=node_gpus).contains(&demand.asked());
+        let size =
+            demand.share.is_whole() && (1..=node_gpus.min(GPUS_MAX)).contains(&demand.asked());
         size && self.score(job).is_some()
     }
 

@@ -297,6 +297,7 @@ impl Policy for Profiled {
             | Note::Reported { .. }
             | Note::Ran { .. }
             | Note::Load { .. }
+            | Note::Scattered(_)
             | Note::RoundOver { .. } => {}
         }
     }

@@ -228,7 +228,11 @@ impl Policy for RoundTarget {
         }
         match note {
             Note::Joined(id) => self.books.joined(*id, self.half_round_s(), view),
-            Note::Placed(id) | Note::Began(id) => self.books.placed(*id, view),
+            Note::Placed(id) | Note::Began(id) => {
+                // Who runs when this recipe takes over never joined the queue.
+                self.books.joined(*id, self.half_round_s(), view);
+                self.books.placed(*id, view);
+            }
             Note::Paused(id) => self.books.paused(*id, view),
             Note::Left(id) => self.books.left(*id, view),
             Note::Ran { job, kind, seconds } => self.books.ran(*job, *kind, *seconds),
@@ -257,6 +261,7 @@ impl Policy for RoundTarget {
             | Note::Progressed(_)
             | Note::Reported { .. }
             | Note::Load { .. }
+            | Note::Scattered(_)
             | Note::Changed => {}
         }
     }

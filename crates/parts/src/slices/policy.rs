@@ -117,6 +117,7 @@ impl Policy for Slices {
             | Note::Progressed(_)
             | Note::Ran { .. }
             | Note::Load { .. }
+            | Note::Scattered(_)
             | Note::RoundOver { .. } => {}
         }
     }

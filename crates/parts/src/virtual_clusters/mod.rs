@@ -302,6 +302,7 @@ impl Policy for VirtualClusters {
             Note::Reported { .. }
             | Note::Ran { .. }
             | Note::Load { .. }
+            | Note::Scattered(_)
             | Note::RoundOver { .. } => {}
         }
         for id in moved {

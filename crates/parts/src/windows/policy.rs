@@ -301,7 +301,8 @@ impl Policy for Windows {
         self.predict.observe(note, view);
         self.books.turn.observe(note, self.round, view);
         match note {
-            Note::Joined(id) => {
+            // Who runs when this recipe takes over never joined the queue.
+            Note::Joined(id) | Note::Placed(id) => {
                 let changed = &mut self.books.changed;
                 self.books.jobs.entry(*id).or_insert_with(|| {
                     *changed = true;

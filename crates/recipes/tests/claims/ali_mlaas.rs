@@ -48,6 +48,25 @@ fn ali_mlaas_packs_parts_onto_one_gpu() {
     assert_eq!(run.end("part3"), 100.0);
 }
 
+/// Eleven jobs fill the slow nodes and three fast GPUs; the fourth is kept. A quarter of a GPU that
+/// could be had elsewhere does not open it, but once somebody who needs it has a part of it,
+/// another quarter beside that takes nothing from anybody.
+#[test]
+fn ali_mlaas_lets_parts_join_a_fast_gpu_that_is_shared() {
+    let mut table: Vec<Row> =
+        (0..11).map(|index| job(&format!("any{index}"), 0, 1, 1000)).collect();
+    table.push(job("early", 5, 1, 100));
+    table.push(job("picky", 10, 1, 500));
+    table.push(job("late", 20, 1, 100));
+    let mut scene = mixed(table);
+    let fast = scene.cluster.kind_named("v100");
+    scene.jobs.iter_mut().skip(11).for_each(|job| job.spec.demand.share = Milli(250));
+    scene.jobs[12].spec.demand.kinds = KindSet::only(fast);
+    let run = scene.run("ali-mlaas", &[]);
+    assert!(run.start("early") > 5.0, "the last fast GPU is kept");
+    assert_eq!([run.start("picky"), run.start("late")], [10.0, 20.0]);
+}
+
 #[test]
 fn ali_mlaas_learns_from_repeated_jobs() {
     let lengths = [20u64, 2000, 200, 60, 600];

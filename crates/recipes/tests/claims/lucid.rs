@@ -64,6 +64,53 @@ fn lucid_packs_only_those_that_leave_room() {
     assert!(scene.run("lucid", MAIN).start("second") > 0.0, "memory does not suffice");
 }
 
+/// Three light gangs for both GPUs there are: the third waits until one of the others has ended. A
+/// light job of one GPU has no place beside a gang of two, nor have gangs of more than eight GPUs
+/// beside each other.
+#[test]
+fn lucid_packs_two_of_one_size_and_no_more() {
+    let light = |name, gpus| job(name, 0, gpus, 1000).busy(100);
+    let three = [light("a", 2), light("b", 2), light("c", 2)];
+    let run = Scene::new("1x2", three).run("lucid", MAIN);
+    assert_eq!([run.start("a"), run.start("b")], [0.0, 0.0]);
+    assert_eq!(run.start("c"), run.end("a").min(run.end("b")));
+    let uneven = [light("gang", 2), job("one", 1, 1, 1000).busy(100)];
+    let run = Scene::new("1x2", uneven).run("lucid", MAIN);
+    assert_eq!(run.start("one"), run.end("gang"));
+    for (gpus, agree) in [(8, true), (9, false)] {
+        let pair = [light("a", gpus), light("b", gpus)];
+        let run = Scene::new(&format!("1x{gpus}"), pair).run("lucid", MAIN);
+        assert_eq!(run.start("b") == 0.0, agree, "{gpus} GPUs");
+    }
+}
+
+/// Twelve long jobs for four nodes, and short ones of which nobody knows that they are short. With
+/// a node for trials they are over before the long ones are; without, they queue behind them.
+#[test]
+fn lucid_gains_by_trials_where_short_jobs_come_behind_long_ones() {
+    let long = (0..12).map(|index| job(&format!("long{index}"), 0, 2, 1000));
+    let short =
+        (0..40).map(|index| job(&format!("short{index}"), 300 + 60 * index, 2, 30).declares(1000));
+    let scene = Scene::new("4x2", long.chain(short));
+    let mean_s = |nodes: &str| {
+        let knobs = [("predict", "declared"), ("sharing", "never"), ("nodes", nodes)];
+        scene.run("lucid", &knobs).mean_s()
+    };
+    let (with, without) = (mean_s("1"), mean_s("0"));
+    assert!(with < 0.7 * without, "{with} against {without}");
+}
+
+/// Twenty light jobs for four GPUs, where a neighbour costs a tenth of the pace.
+#[test]
+fn lucid_gains_by_sharing_where_jobs_are_light() {
+    let rows = (0..20).map(|index| job(&index.to_string(), 0, 1, 1000).busy(100));
+    let mut scene = Scene::new("1x4", rows);
+    scene.world.sharing = Sharing { unmeasured: 0.9, proportional: false, ..Sharing::default() };
+    let alone = [ORACLE, ("nodes", "0"), ("quiet", "0.0"), ("sharing", "never")];
+    let (with, without) = (scene.run("lucid", MAIN).mean_s(), scene.run("lucid", &alone).mean_s());
+    assert!(with < 0.75 * without, "{with} against {without}");
+}
+
 /// A job every half hour, then two light ones at once: fewer than two in ten minutes are expected.
 #[test]
 fn lucid_does_not_share_when_it_is_quiet() {

@@ -68,6 +68,28 @@ fn optimus_learns_who_does_not_scale() {
     assert!(last("1") <= 2, "{:?}", seen.stays("1"));
 }
 
+/// A job of six GPUs has three on each of two nodes, though four are free on each; one of four is
+/// on one node. With most room first, it would be four and two.
+#[test]
+fn optimus_deals_gpus_out_evenly_on_the_fewest_nodes() {
+    let scene = Scene::new("3x4", [job("six", 0, 6, 100), job("four", 1000, 4, 100)]);
+    let parts = |knobs: &[(&str, &str)], name: &str| {
+        let mut parts: Vec<u32> = Vec::new();
+        scene.watch("optimus", knobs, |simulation| {
+            let id = simulation.find(name);
+            let jobs = simulation.engine().state().jobs();
+            let on = id.and_then(|id| jobs.get(id)?.assignment.as_ref());
+            if let Some(on) = on {
+                let slices = on.placement.slices().iter();
+                parts = slices.map(|slice| slice.slots.count()).collect();
+            }
+        });
+        parts
+    };
+    assert_eq!((parts(&[], "six"), parts(&[], "four")), (vec![3, 3], vec![4]));
+    assert_eq!(parts(&[("place", "most-room")], "six"), [4, 2]);
+}
+
 #[test]
 fn optimus_with_room_for_all_leaves_rigid_jobs_alone() {
     let jobs = [job("a", 0, 4, 500), job("c", 0, 2, 900), job("d", 30, 2, 60)];

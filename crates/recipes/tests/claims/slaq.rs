@@ -19,6 +19,24 @@ fn slaq_favours_who_still_learns() {
     assert!(at("young", 1020.0) > at("old", 1020.0), "{:?}", seen.stays("young"));
 }
 
+/// One loss stands still and one rises; that was seen often enough after a while. Neither is a
+/// newcomer any more, of which much is hoped: they keep the least they can use, also beside somebody
+/// who has come later and learns little by now.
+#[test]
+fn slaq_gives_nothing_beyond_the_least_to_who_learns_nothing() {
+    let flat = job("flat", 0, 1, 40_000).sizes(1, 8).loss(3.0, 3.0, 10.0, 400);
+    let worse = job("worse", 0, 1, 40_000).sizes(1, 8).loss(3.0, 4.0, 10.0, 400);
+    let young = job("young", 900, 1, 8000).sizes(1, 8).loss(9.0, 0.5, 60.0, 80);
+    let seen = Scene::new("1x8", [flat, worse, young]).run("slaq", &[]);
+    let at = |name: &str, time: f64| {
+        let stays = seen.stays(name).into_iter();
+        stays.filter(|(from, until, ..)| *from <= time && time < *until).map(|s| s.2).sum::<u32>()
+    };
+    assert_eq!(["flat", "worse"].map(|name| at(name, 30.0)), [4, 4], "newcomers");
+    assert_eq!(["flat", "worse"].map(|name| at(name, 890.0)), [1, 1]);
+    assert_eq!(["flat", "worse", "young"].map(|name| at(name, 1500.0)), [1, 1, 6]);
+}
+
 /// The mean time from submission until nine tenths of a job's loss are gone.
 fn good_after_s(scene: &Scene, recipe: &str, knobs: &[(&str, &str)]) -> f64 {
     let curves: Vec<LossCurve> = scene.jobs.iter().map(|job| job.loss.expect("a curve")).collect();
@@ -71,6 +89,31 @@ fn jpas_lets_who_learns_faster_go_first() {
     assert!(seen.end("fast") < seen.end("slow"));
     let had = seen.stays("fast").iter().map(|stay| stay.1 - stay.0).fold(0.0, f64::max);
     assert!(had > 3000.0, "{:?}", seen.stays("fast"));
+}
+
+/// A job came first and was seen for ten minutes: what it gets wrong stays as it is, or grows. Then
+/// somebody comes who learns, and has the GPU until it is done, at 4600 s. The round is over at
+/// 4800 s.
+#[test]
+fn jpas_lets_who_learns_pass_who_does_not() {
+    for last in [3.0, 4.0] {
+        let stuck = job("stuck", 0, 1, 4000).loss(3.0, last, 10.0, 40);
+        let learns = job("learns", 600, 1, 4000).loss(5.0, 0.5, 3.0, 100);
+        let seen = Scene::new("1x1", [stuck, learns]).run("jpas", &[]);
+        assert_eq!((seen.start("learns"), seen.end("learns")), (600.0, 4600.0), "{last}");
+        assert_eq!(seen.end("stuck"), 8200.0);
+    }
+}
+
+/// It is waited for four intervals of ten minutes that a job says something. It goes on when the
+/// round is over in which the other was done, at 6600 s.
+#[test]
+fn jpas_waits_so_long_for_a_job_to_report() {
+    let silent = job("silent", 0, 1, 20_000);
+    let learns = job("learns", 600, 1, 4000).loss(5.0, 0.5, 3.0, 100);
+    let seen = Scene::new("1x1", [silent, learns]).run("jpas", &[]);
+    assert_eq!((seen.start("learns"), seen.end("learns")), (2400.0, 6400.0));
+    assert_eq!(seen.end("silent"), 24_200.0);
 }
 
 proptest! {

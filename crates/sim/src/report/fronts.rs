@@ -2,6 +2,7 @@
 //! restarts, with those marked that nobody beats.
 
 use super::axis::Axis;
+use super::factor::Factor;
 use super::frame::open;
 use super::labels::{Area, Named, Spot, place};
 use super::page::figure;
@@ -16,8 +17,9 @@ use std::fmt::Write;
 pub struct Figures {
     /// Mean completion time, seconds.
     pub completion_mean_s: Interval,
-    /// Mean completion time relative to the first recipe, run by run.
-    pub relative: Interval,
+    /// Mean completion time relative to the first recipe, run by run; none where one of the two
+    /// finished nothing.
+    pub relative: Option<Factor>,
     /// The completion time that one job of a hundred exceeds, seconds.
     pub completion_p99_s: Interval,
     /// Part of the jobs that ended later than under an equal share.
@@ -79,9 +81,9 @@ const PANELS: [Panel; 3] = [
     },
 ];
 
-/// A section on all fronts; nothing if there are none.
+/// A section on all fronts; nothing if there are none, or if nobody has anybody to beat.
 pub(super) fn section(out: &mut String, fronts: &[Front]) {
-    if fronts.is_empty() {
+    if fronts.iter().all(|front| front.recipes.len() < 2) {
         return;
     }
     out.push_str(
@@ -198,7 +200,7 @@ mod tests {
         let only = |mean| Interval { mean, half_width: None };
         let figures = Figures {
             completion_mean_s: only(mean),
-            relative: only(1.0),
+            relative: Factor::of(&[1.0]),
             completion_p99_s: only(p99),
             unfair: only(unfair),
             restarts_per_job: only(restarts),
@@ -251,7 +253,8 @@ mod tests {
     #[test]
     fn names_are_text_and_of_some_length() {
         let label = "<b>&\"x\"'".repeat(9);
-        let front = Front { over: "<i>".into(), recipes: vec![weighed(&label, [1.0; 4])] };
+        let recipes = vec![weighed(&label, [1.0; 4]), weighed("b", [2.0; 4])];
+        let front = Front { over: "<i>".into(), recipes };
         let page = drawn(&[front]);
         assert!(!page.contains("<b>") && !page.contains("<i>") && page.contains("&lt;b&gt;&amp;"));
         assert!(page.contains("…</text>"));

@@ -6,11 +6,13 @@ mod axis;
 mod bars;
 mod colours;
 mod curves;
+mod factor;
 mod frame;
 mod fronts;
 mod gantt;
 mod groups;
 mod labels;
+mod means;
 mod occupancy;
 mod page;
 mod panels;
@@ -26,6 +28,7 @@ mod sweeps;
 mod table;
 mod text;
 
+pub use factor::Factor;
 pub use fronts::{Figures, Front, Weighed};
 pub use occupancy::{Look, Occupancy};
 pub use rows::Rows;
@@ -43,6 +46,11 @@ pub struct Report {
     pub facts: Vec<(String, String)>,
     /// The runs, in the order in which they are shown.
     pub runs: Vec<Run>,
+    /// Which of several runs of each recipe those are, such as "load 0.8, seed 1"; empty if each
+    /// ran once.
+    pub runs_are_of: String,
+    /// What has to be known to read the figures, in sentences.
+    pub notes: Vec<String>,
     /// Recipes weighed against each other over all seeds, for each load.
     pub fronts: Vec<Front>,
     /// What came of changing the load or a knob.

@@ -7,7 +7,7 @@ use super::panels::{panels, wide};
 use super::run::Run;
 use super::table::{key, table};
 use super::text::{clip, escape};
-use super::{Report, curves, fronts, services, strips, studies, sweeps};
+use super::{Report, curves, fronts, means, services, strips, studies, sweeps};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -64,15 +64,8 @@ fn body(out: &mut String, report: &Report) {
     let runs = &report.runs[..];
     let length_s = runs.iter().map(|run| run.levels.length_s()).fold(0.0, f64::max).max(1e-3);
     let tenants = Tenants::of(runs);
-    out.push_str("<section><h2>Summary</h2>");
-    let reading = match runs.len() {
-        1 => "JCT, the job completion time, is the time from submission to end.",
-        _ => {
-            "JCT, the job completion time, is the time from submission to end. The best value of \
-             each column is marked."
-        }
-    };
-    let _ = writeln!(out, "<p class=\"reading\">{reading}</p>{}</section>", table(runs));
+    means::section(out, &report.fronts, !report.runs_are_of.is_empty());
+    summary(out, report);
     fronts::section(out, &report.fronts);
     sweeps::section(out, &report.sweeps);
     distributions(out, runs);
@@ -86,6 +79,31 @@ fn body(out: &mut String, report: &Report) {
     let heading = if runs.len() > 1 { "Run by run" } else { "The run in detail" };
     let panels = panels(runs, &tenants, length_s);
     let _ = writeln!(out, "<section><h2>{heading}</h2>{panels}</section>");
+}
+
+/// The table of the runs, and what has to be known of it.
+fn summary(out: &mut String, report: &Report) {
+    let runs = &report.runs[..];
+    out.push_str("<section><h2>Summary");
+    if !report.runs_are_of.is_empty() {
+        let _ = write!(out, " of one run: {}", escape(&report.runs_are_of));
+    }
+    out.push_str("</h2><p class=\"reading\">JCT, the job completion time, is the time from ");
+    out.push_str("submission to end.");
+    if runs.len() > 1 {
+        out.push_str(" The best value of each column is marked.");
+    }
+    if !report.runs_are_of.is_empty() {
+        out.push_str(
+            " This table is of one run of each recipe, and so is all from \
+             \u{201c}How long jobs took\u{201d} on; the other tables and charts are of all runs.",
+        );
+    }
+    let _ = writeln!(out, "</p>{}", table(runs));
+    for note in &report.notes {
+        let _ = writeln!(out, "<p class=\"reading\">{}</p>", escape(note));
+    }
+    out.push_str("</section>\n");
 }
 
 fn distributions(out: &mut String, runs: &[Run]) {
@@ -223,6 +241,12 @@ fn summaries(report: &Report) -> Value {
         "facts": facts.collect::<Vec<_>>(),
         "runs": runs.collect::<Vec<_>>(),
     });
+    if !report.runs_are_of.is_empty() {
+        value["runs_are_of"] = json!(report.runs_are_of);
+    }
+    if !report.notes.is_empty() {
+        value["notes"] = json!(report.notes);
+    }
     if !report.fronts.is_empty() {
         value["fronts"] = json!(report.fronts);
     }

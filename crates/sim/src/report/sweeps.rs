@@ -3,6 +3,7 @@
 
 use super::axis::Axis;
 use super::colours::of_run;
+use super::factor::Factor;
 use super::frame::open;
 use super::fronts::Figures;
 use super::page::figure;
@@ -51,7 +52,28 @@ struct Chart {
     title: &'static str,
     reading: &'static str,
     quantity: Quantity,
-    value: fn(&Figures) -> Interval,
+    value: fn(&Figures) -> Reach,
+}
+
+/// A mean, and between what the true one lies.
+struct Reach {
+    mean: f64,
+    ends: Option<(f64, f64)>,
+}
+
+impl From<Interval> for Reach {
+    fn from(Interval { mean, half_width }: Interval) -> Reach {
+        // Nothing that is drawn can be below zero.
+        Reach { mean, ends: half_width.map(|half| ((mean - half).max(0.0), mean + half)) }
+    }
+}
+
+impl From<Option<Factor>> for Reach {
+    /// What has no value is not drawn.
+    fn from(factor: Option<Factor>) -> Reach {
+        let ends = factor.and_then(|factor| factor.low.zip(factor.high));
+        Reach { mean: factor.map_or(f64::NAN, |factor| factor.mean), ends }
+    }
 }
 
 const CHARTS: [Chart; 5] = [
@@ -59,31 +81,31 @@ const CHARTS: [Chart; 5] = [
         title: "Mean JCT",
         reading: "Mean completion time.",
         quantity: Quantity::Time,
-        value: |figures| figures.completion_mean_s,
+        value: |figures| figures.completion_mean_s.into(),
     },
     Chart {
         title: "Mean JCT, relative",
-        reading: "Each run compared with the first recipe's on the same jobs.",
+        reading: "Each run compared with the first recipe's on the same jobs: the geometric mean.",
         quantity: Quantity::Number,
-        value: |figures| figures.relative,
+        value: |figures| figures.relative.into(),
     },
     Chart {
         title: "p99 JCT",
         reading: "The completion time that one job of a hundred exceeds.",
         quantity: Quantity::Time,
-        value: |figures| figures.completion_p99_s,
+        value: |figures| figures.completion_p99_s.into(),
     },
     Chart {
         title: "Unfair",
         reading: "Part of the jobs that ended later than under an equal share.",
         quantity: Quantity::Part,
-        value: |figures| figures.unfair,
+        value: |figures| figures.unfair.into(),
     },
     Chart {
         title: "Restarts for each job",
         reading: "Preemptions, moves, changes of size, and losses with a node.",
         quantity: Quantity::Number,
-        value: |figures| figures.restarts_per_job,
+        value: |figures| figures.restarts_per_job.into(),
     },
 ];
 
@@ -133,7 +155,7 @@ fn draw(sweep: &Sweep, chart: &Chart) -> Option<String> {
     let steps = || sweep.lines.iter().flat_map(|line| &line.steps);
     let along: Vec<f64> = steps().filter_map(|(at, _)| *at).collect();
     let means = steps().map(|(_, figures)| (chart.value)(figures));
-    let mut up: Vec<f64> = means.flat_map(|interval| [interval.mean, high(&interval)]).collect();
+    let mut up: Vec<f64> = means.flat_map(|reach| [reach.mean, high(&reach)]).collect();
     up.retain(|value| value.is_finite());
     if up.iter().all(|value| *value <= 0.0) {
         return None;
@@ -150,8 +172,8 @@ fn draw(sweep: &Sweep, chart: &Chart) -> Option<String> {
     let _ = write!(out, "<text class=\"mid\" x=\"{middle}\" y=\"{below}\">{of}</text>");
     for (index, line) in sweep.lines.iter().enumerate() {
         let class = class(index, line);
-        let drawn: Vec<(f64, Interval)> = at_px(line, chart, &x);
-        let ends = drawn.iter().map(|(x, interval)| (*x, y.at(interval.mean)));
+        let drawn: Vec<(f64, Reach)> = at_px(line, chart, &x);
+        let ends = drawn.iter().map(|(x, reach)| (*x, y.at(reach.mean)));
         let _ = write!(
             out,
             "<polyline class=\"{class}\" data-name=\"{}\" data-y=\"{}\" points=\"{}\"/>",
@@ -160,8 +182,8 @@ fn draw(sweep: &Sweep, chart: &Chart) -> Option<String> {
             points(ends),
         );
         let _ = write!(out, "<g class=\"steps {class}\">");
-        for (x, interval) in drawn.iter().skip(usize::from(line.is_level())) {
-            step(&mut out, *x, interval, &y, !line.is_level());
+        for (x, reach) in drawn.iter().skip(usize::from(line.is_level())) {
+            step(&mut out, *x, reach, &y, !line.is_level());
         }
         out.push_str("</g>");
     }
@@ -169,26 +191,25 @@ fn draw(sweep: &Sweep, chart: &Chart) -> Option<String> {
 }
 
 /// Where the steps of a line are; a level one goes from side to side.
-fn at_px(line: &SweepLine, chart: &Chart, x: &Axis) -> Vec<(f64, Interval)> {
-    let steps = line.steps.iter().map(|(at, figures)| (*at, (chart.value)(figures)));
-    let steps = steps.filter(|(_, interval)| interval.mean.is_finite());
-    let spread = |(at, interval): (Option<f64>, Interval)| match at {
-        Some(at) => vec![(x.at(at), interval)],
-        None => vec![(LEFT, interval), (RIGHT, interval)],
+fn at_px(line: &SweepLine, chart: &Chart, x: &Axis) -> Vec<(f64, Reach)> {
+    let spread = |(at, figures): &(Option<f64>, Figures)| {
+        let places = at.map_or(vec![LEFT, RIGHT], |at| vec![x.at(at)]);
+        let reached: Vec<_> = places.into_iter().map(|x| (x, (chart.value)(figures))).collect();
+        reached
     };
-    steps.flat_map(spread).collect()
+    let steps = line.steps.iter().flat_map(spread);
+    steps.filter(|(_, reach)| reach.mean.is_finite()).collect()
 }
 
 /// The upper end of an interval.
-fn high(interval: &Interval) -> f64 {
-    interval.mean + interval.half_width.unwrap_or(0.0)
+fn high(reach: &Reach) -> f64 {
+    reach.ends.map_or(reach.mean, |(_, high)| high)
 }
 
 /// How sure a mean is, and the mean itself.
-fn step(out: &mut String, x: f64, interval: &Interval, y: &Axis, dot: bool) {
-    if let Some(half) = interval.half_width.filter(|half| *half > 0.0 && half.is_finite()) {
-        let (low, high) =
-            (px(y.at((interval.mean - half).max(0.0))), px(y.at(interval.mean + half)));
+fn step(out: &mut String, x: f64, reach: &Reach, y: &Axis, dot: bool) {
+    if let Some((low, high)) = reach.ends.filter(|(low, high)| low < high && high.is_finite()) {
+        let (low, high) = (px(y.at(low)), px(y.at(high)));
         let (left, right) = (px(x - CAP_PX), px(x + CAP_PX));
         let x = px(x);
         let _ = write!(
@@ -198,7 +219,7 @@ fn step(out: &mut String, x: f64, interval: &Interval, y: &Axis, dot: bool) {
         );
     }
     if dot {
-        let (x, y) = (px(x), px(y.at(interval.mean)));
+        let (x, y) = (px(x), px(y.at(reach.mean)));
         let _ = write!(out, "<circle cx=\"{x}\" cy=\"{y}\" r=\"3.2\"/>");
     }
 }

@@ -1,6 +1,7 @@
 //! What simulations showed that were run before. A run is known by everything that it hangs on:
 //! this program, the jobs, the cluster and the world, the card, the load and the seed.
 
+use super::writable::check_folder;
 use crate::arguments::Setting;
 use crate::mistake::Mistake;
 use anyhow::{Context, Result};
@@ -20,10 +21,12 @@ pub(crate) struct Cache {
 impl Cache {
     /// The summaries of a setting in a folder, which is made if it is not there.
     pub(crate) fn open(folder: &Path, setting: &Setting) -> Result<Cache> {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Mistake::new(format!("{}: cannot be made: {error}", folder.display()))
+        let wrong = |what: &str, error| {
+            Mistake::new(format!("{}: {what}: {error}", folder.display()))
                 .hint("--cache names a folder that can be written to")
-        })?;
+        };
+        std::fs::create_dir_all(folder).map_err(|error| wrong("cannot be made", error))?;
+        check_folder(folder).map_err(|error| wrong("cannot be written to", error))?;
         let mut ground = Sha256::new();
         let program = std::env::current_exe().and_then(std::fs::read);
         ground.update(program.context("this program cannot be read")?);

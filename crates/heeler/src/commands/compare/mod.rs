@@ -1,13 +1,19 @@
 //! `heeler compare`: recipes × loads × seeds, in parallel; what was run before need not be again.
 
 pub(crate) mod cache;
+mod labels;
 mod lines;
 mod pictures;
 mod table;
+mod truth;
+mod undone;
+mod writable;
 
+pub(crate) use labels::choose_all;
 pub(crate) use table::text;
+pub(crate) use truth::{DECLARED, TRUTH, goes_by_declared, mark};
 
-use crate::arguments::{Choice, Setting, SettingArguments, choose, positive};
+use crate::arguments::{Choice, Setting, SettingArguments, positive};
 use crate::mistake::Mistake;
 use crate::show;
 use anyhow::{Context, Result};
@@ -32,7 +38,9 @@ Examples:
 
 Recipes on the Pareto front of mean and late completion, fairness and restarts are marked. The
 last column compares each run with the run of the first recipe on the same jobs: mean completion
-time relative to it, with the 95 % confidence interval over seeds.";
+time relative to it, as the geometric mean over seeds with its 95 % confidence interval. Times are
+of jobs that finished; a note says who left others undone. A card with the name of a recipe that is
+built in, or of another card, is called by its file, too.";
 
 #[derive(Args, Clone)]
 #[command(after_help = EXAMPLES)]
@@ -95,6 +103,15 @@ struct Cell {
 pub(crate) struct Results {
     pub(crate) summaries: Vec<Vec<Vec<Summary>>>,
     pub(crate) runs: Vec<Run>,
+    /// Why the first of those that were to be kept could not be.
+    pub(crate) not_kept: Option<anyhow::Error>,
+}
+
+/// What came of one simulation.
+struct Seen {
+    summary: Summary,
+    run: Option<Run>,
+    kept: Result<()>,
 }
 
 impl Plan {
@@ -121,11 +138,13 @@ impl Plan {
         let mut results = Results {
             summaries: vec![vec![Vec::new(); self.choices.len()]; self.loads.len()],
             runs: Vec::new(),
+            not_kept: None,
         };
         for (cell, result) in done {
-            let (summary, run) = result?;
-            results.summaries[cell.load][cell.choice].push(summary);
-            results.runs.extend(run);
+            let seen = result?;
+            results.summaries[cell.load][cell.choice].push(seen.summary);
+            results.runs.extend(seen.run);
+            results.not_kept = results.not_kept.or(seen.kept.err());
         }
         Ok(results)
     }
@@ -140,13 +159,13 @@ impl Plan {
         cells
     }
 
-    fn simulate(&self, cell: &Cell) -> Result<(Summary, Option<Run>)> {
+    fn simulate(&self, cell: &Cell) -> Result<Seen> {
         let choice = &self.choices[cell.choice];
         let shown = self.report && cell.load == 0 && cell.seed == 0;
         let (load, seed) = (self.loads[cell.load], self.seeds[cell.seed]);
         let kept = self.cache.as_ref().map(|cache| (cache, cache.key(&choice.card, load, seed)));
         if let Some(known) = kept.as_ref().filter(|_| !shown).and_then(|(c, key)| c.get(key)) {
-            return Ok((known, None));
+            return Ok(Seen { summary: known, run: None, kept: Ok(()) });
         }
         let scene = self.setting.scene(load, seed)?;
         let mut simulation = scene.simulate(choice);
@@ -156,10 +175,8 @@ impl Plan {
         simulation.run();
         let run = shown.then(|| Run::of(&choice.label, &simulation));
         let summary = Summary::of(&simulation);
-        if let Some((cache, key)) = kept {
-            cache.put(&key, &summary)?;
-        }
-        Ok((summary, run))
+        let kept = kept.map_or(Ok(()), |(cache, key)| cache.put(&key, &summary));
+        Ok(Seen { summary, run, kept })
     }
 }
 
@@ -172,24 +189,30 @@ impl Compare {
             let mistake = Mistake::new("there are no jobs to compare recipes by");
             return Err(mistake.hint("give a trace with jobs, or more --jobs").into());
         }
+        // What was computed for so long is shown even if it cannot be written.
+        let written = self.write(&plan, &results);
+        let printed = match self.json {
+            true => print_json(&plan, &results),
+            false => show::print(&text(&plan, &results)),
+        };
+        written.and(results.not_kept.map_or(Ok(()), Err)).and(printed)
+    }
+
+    fn write(&self, plan: &Plan, results: &Results) -> Result<()> {
         if let Some(path) = &self.runs_out {
-            replace_file(path, |out| table::write_runs(out, &plan, &results))
+            replace_file(path, |out| table::write_runs(out, plan, results))
                 .with_context(|| format!("{} cannot be written", path.display()))?;
         }
         if let Some(path) = &self.report {
-            let facts = plan.setting.facts(plan.loads[0], plan.seeds[0]);
+            let facts = plan.setting.facts_over(&plan.loads, &plan.seeds);
             let title = format!("{} recipes on {}", plan.choices.len(), facts[0].1);
-            super::report::write(&plan.report(title, &results), path)?;
+            super::report::write(&plan.report(title, results), path)?;
         }
-        match self.json {
-            true => print_json(&plan, &results),
-            false => show::print(&text(&plan, &results)),
-        }
+        Ok(())
     }
 
     fn plan(&self) -> Result<Plan> {
-        let choices: Vec<Choice> =
-            self.recipes.iter().map(|text| choose(text)).collect::<Result<_>>()?;
+        let choices = choose_all(&self.recipes)?;
         let mut labels = BTreeSet::new();
         if let Some(twice) = choices.iter().find(|choice| !labels.insert(&choice.label)) {
             let mistake = Mistake::new(format!("recipe `{}` is named twice", twice.label));
@@ -200,6 +223,9 @@ impl Compare {
         if let Some(two) = loads.windows(2).find(|two| two[0] == two[1]) {
             let mistake = Mistake::new(format!("--load: {} is named twice", two[0]));
             return Err(mistake.hint("name each load once").into());
+        }
+        for (path, option) in [(&self.runs_out, "--runs-out"), (&self.report, "--report")] {
+            path.as_ref().map_or(Ok(()), |path| writable::check_file(path, option))?;
         }
         let setting = self.setting.prepare()?;
         let loads = match self.load.as_slice() {
@@ -219,7 +245,7 @@ impl Compare {
 pub(crate) fn print_json(plan: &Plan, results: &Results) -> Result<()> {
     let loads = (0..plan.loads.len()).map(|load| at_load(plan, results, load)).collect();
     let seeds = plan.seeds.clone();
-    show::print_json("heeler/compare/1", &Output { seeds, loads })
+    show::print_json("heeler/compare/2", &Output { seeds, loads })
 }
 
 pub(crate) fn cores() -> usize {

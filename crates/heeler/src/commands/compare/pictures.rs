@@ -2,7 +2,7 @@
 //! of changing the load or a knob step by step.
 
 use super::lines::{AtLoad, Line, at_load};
-use super::{Plan, Results};
+use super::{Plan, Results, table, undone};
 use heeler_sim::report::{Figures, Front, Report, Sweep, SweepLine, Weighed};
 use std::collections::BTreeMap;
 
@@ -10,16 +10,34 @@ use std::collections::BTreeMap;
 const VALUES_MIN: usize = 3;
 
 impl Plan {
-    /// The report on a comparison: the first load and seed in detail, all of them in pictures.
+    /// The report on a comparison: means and pictures over all loads and seeds, and the first of
+    /// each in detail.
     pub(crate) fn report(&self, title: String, results: &Results) -> Report {
         let loads: Vec<AtLoad> =
             (0..self.loads.len()).map(|load| at_load(self, results, load)).collect();
-        let several = self.choices.len() > 1;
-        let fronts = loads.iter().filter(|_| several).map(|seen| self.front(seen)).collect();
+        let several_runs = self.loads.len() * self.seeds.len() > 1;
+        let weighed = several_runs || self.choices.len() > 1;
+        let fronts = loads.iter().filter(|_| weighed).map(|seen| self.front(seen)).collect();
         let mut sweeps: Vec<Sweep> = self.over_loads(&loads).into_iter().collect();
         sweeps.extend(loads.iter().flat_map(|seen| self.over_knobs(seen)));
-        let facts = self.setting.facts(self.loads[0], self.seeds[0]);
-        Report { title, facts, runs: results.runs.clone(), fronts, sweeps }
+        let facts = self.setting.facts_over(&self.loads, &self.seeds);
+        let first = || {
+            let load = self.loads[0].map_or(String::new(), |load| format!("load {load}, "));
+            format!("{load}seed {}", self.seeds[0])
+        };
+        let runs_are_of = if several_runs { first() } else { String::new() };
+        let several_loads = self.loads.len() > 1;
+        let mut notes: Vec<String> = Vec::new();
+        for seen in &loads {
+            let load = seen.load.filter(|_| several_loads);
+            let at = load.map_or(String::new(), |load| format!("At load {load}, "));
+            notes.extend(undone::notes(&seen.recipes).iter().map(|note| format!("{at}{note}.")));
+        }
+        // The table of single runs has no marks, so the names stand here.
+        let marks = table::marks(&loads).into_iter();
+        notes.extend(marks.map(|(mark, names)| format!("{mark}: {}.", names.join(", "))));
+        let runs = results.runs.clone();
+        Report { title, facts, runs, runs_are_of, notes, fronts, sweeps }
     }
 
     /// On which jobs, and over which seeds.
@@ -39,7 +57,7 @@ impl Plan {
     fn front(&self, seen: &AtLoad) -> Front {
         let most = seen.recipes.iter().map(|line| line.finished.mean).fold(0.0, f64::max);
         let weighed = |line: &Line| Weighed {
-            label: label(line),
+            label: line.label(),
             front: line.pareto,
             left_jobs: line.finished.mean < most,
             figures: figures(line),
@@ -58,7 +76,7 @@ impl Plan {
         }
         let along = |index: usize| {
             let steps = rising.iter().map(|seen| (seen.load, figures(&seen.recipes[index])));
-            SweepLine { label: label(&loads[0].recipes[index]), steps: steps.collect() }
+            SweepLine { label: loads[0].recipes[index].label(), steps: steps.collect() }
         };
         Some(Sweep {
             of: "load".to_string(),
@@ -79,7 +97,7 @@ impl Plan {
         let swept = |at: usize| families.iter().any(|family| family.has(at));
         let of_knob = |knob: &str| {
             let levels = (0..labels.len()).filter(|at| !swept(*at)).map(|at| SweepLine {
-                label: label(&seen.recipes[at]),
+                label: seen.recipes[at].label(),
                 steps: vec![(None, figures(&seen.recipes[at]))],
             });
             let along = |family: &Family| SweepLine {
@@ -102,18 +120,13 @@ impl Plan {
     }
 }
 
-/// What a recipe is called, with a star if it knows the truth, as in the table.
-fn label(line: &Line) -> String {
-    let star = if line.knows_the_truth { " *" } else { "" };
-    format!("{}{star}", line.recipe)
-}
-
 fn figures(line: &Line) -> Figures {
+    // Who finished nothing is told by a mean of zero.
     Figures {
-        completion_mean_s: line.completion_mean_s,
+        completion_mean_s: line.completion_mean_s.unwrap_or_default(),
         relative: line.relative,
-        completion_p99_s: line.completion_p99_s,
-        unfair: line.unfair,
+        completion_p99_s: line.completion_p99_s.unwrap_or_default(),
+        unfair: line.unfair.unwrap_or_default(),
         restarts_per_job: line.restarts_per_job,
     }
 }

@@ -1,41 +1,52 @@
 //! The tables of a comparison, for people and in a file.
 
 use super::lines::{AtLoad, Line, at_load};
-use super::{Plan, Results};
+use super::{DECLARED, Plan, Results, TRUTH, undone};
 use crate::show;
 use heeler_sim::metrics::{Interval, Summary};
+use heeler_sim::report::Factor;
 use std::io::Write;
 
 /// The table of all loads.
 pub(crate) fn text(plan: &Plan, results: &Results) -> String {
     let mut text = String::new();
-    let (mut truth, mut seen_fronts) = (false, false);
-    for load in 0..plan.loads.len() {
-        let seen = at_load(plan, results, load);
-        let mut facts = plan.setting.facts(plan.loads[load], plan.seeds[0]);
-        if let (Some(first), Some(last)) = (plan.seeds.first(), plan.seeds.last())
-            && first < last
-        {
-            facts.retain(|(name, _)| name != "seed");
-            facts.push(("seeds".into(), format!("{first} to {last}")));
-        }
-        if load > 0 {
+    let loads: Vec<AtLoad> =
+        (0..plan.loads.len()).map(|load| at_load(plan, results, load)).collect();
+    for (index, seen) in loads.iter().enumerate() {
+        let facts = plan.setting.facts_over(&[seen.load], &plan.seeds);
+        if index > 0 {
             text.push('\n');
         }
         text.push_str(&format!("{}\n\n", show::facts_line(&facts)));
-        text.push_str(&table(&seen, &plan.choices[0].label));
-        seen_fronts |= plan.choices.len() > 1;
-        truth |= seen.recipes.iter().any(|line| line.knows_the_truth);
+        text.push_str(&table(seen, &plan.choices[0].label));
+        let notes = undone::notes(&seen.recipes);
+        if !notes.is_empty() {
+            text.push_str(&format!("\n{}\n", notes.join("\n")));
+        }
     }
-    if seen_fronts {
+    if loads.iter().flat_map(|seen| &seen.recipes).any(|line| line.pareto) && plan.choices.len() > 1
+    {
         text.push_str(
             "\n◆ nobody else is as good in mean JCT, p99, unfair and restarts, and better in one\n",
         );
     }
-    if truth {
-        text.push_str("\n* knows how long jobs really run, as only a simulator can\n");
+    for (mark, _) in marks(&loads) {
+        text.push_str(&format!("\n{mark}\n"));
     }
     text
+}
+
+/// What the marks behind names mean, as far as there are any, and behind which names they stand.
+pub(super) fn marks(loads: &[AtLoad]) -> Vec<(&'static str, Vec<&str>)> {
+    let lines = loads.first().map_or(&[][..], |seen| &seen.recipes);
+    let named = |is_so: fn(&Line) -> bool| -> Vec<&str> {
+        lines.iter().filter(|line| is_so(line)).map(|line| line.recipe.as_str()).collect()
+    };
+    let marks = [
+        (TRUTH, named(|line| line.knows_the_truth)),
+        (DECLARED, named(|line| line.declared_is_true && !line.knows_the_truth)),
+    ];
+    marks.into_iter().filter(|(_, names)| !names.is_empty()).collect()
 }
 
 fn table(seen: &AtLoad, first: &str) -> String {
@@ -71,13 +82,13 @@ fn table(seen: &AtLoad, first: &str) -> String {
     for line in &seen.recipes {
         let mut row = vec![
             marked(line, seen.recipes.len() > 1),
-            interval(&line.completion_mean_s, show::seconds),
-            show::seconds(line.completion_p50_s.mean),
-            show::seconds(line.completion_p99_s.mean),
-            show::seconds(line.waiting_mean_s.mean),
-            show::seconds(line.makespan_s.mean),
+            known(&line.completion_mean_s, |mean| interval(mean, show::seconds)),
+            known(&line.completion_p50_s, |p50| show::seconds(p50.mean)),
+            known(&line.completion_p99_s, |p99| show::seconds(p99.mean)),
+            known(&line.waiting_mean_s, |wait| show::seconds(wait.mean)),
+            known(&line.makespan_s, |makespan| show::seconds(makespan.mean)),
             show::percent(line.utilisation.mean),
-            show::percent(line.unfair.mean),
+            known(&line.unfair, |unfair| show::percent(unfair.mean)),
             show::decimal(line.restarts_per_job.mean),
             show::decimal(line.lost_gpu_hours.mean),
         ];
@@ -92,7 +103,7 @@ fn table(seen: &AtLoad, first: &str) -> String {
             let parts: Vec<f64> = parts.collect();
             row.push(interval(&Interval::of(&parts), show::percent));
         }
-        row.push(interval(&line.relative, |value| format!("{value:.3}")));
+        row.push(known(&line.relative, factor));
         table.row(row);
     }
     table.text()
@@ -100,9 +111,26 @@ fn table(seen: &AtLoad, first: &str) -> String {
 
 /// A recipe with its marks.
 fn marked(line: &Line, several: bool) -> String {
-    let truth = if line.knows_the_truth { " *" } else { "" };
     let front = if line.pareto && several { " ◆" } else { "" };
-    format!("{}{truth}{front}", line.recipe)
+    format!("{}{front}", line.label())
+}
+
+/// A figure, or a dash where no job finished that would say anything.
+fn known<T>(figure: &Option<T>, form: impl Fn(&T) -> String) -> String {
+    figure.as_ref().map_or("–".to_string(), form)
+}
+
+/// How many times as much as the first, and between what that lies, unless it is certain.
+fn factor(factor: &Factor) -> String {
+    let form = |value: f64| match value {
+        value if value < 1000.0 => format!("{value:.3}"),
+        _ => "1000 and more".to_string(),
+    };
+    let mean = form(factor.mean);
+    match factor.low.zip(factor.high).filter(|(low, high)| low < high) {
+        Some((low, high)) => format!("{mean} ({}..{})", form(low), form(high)),
+        None => mean,
+    }
 }
 
 /// Names of the services that ran beside the jobs.

@@ -1,6 +1,7 @@
 //! What to try: recipes as they are, with one knob at a value worth trying, and with several.
 
-use crate::arguments::{Choice, choose, choose_with};
+use crate::arguments::{Choice, choose_with};
+use crate::commands::compare::choose_all;
 use anyhow::Result;
 use heeler_engine::stream;
 use heeler_model::Time;
@@ -21,7 +22,7 @@ pub(super) fn candidates(recipes: &[String], draws: usize, seed: u64) -> Result<
         }
         new
     };
-    let plain: Vec<Choice> = recipes.iter().map(|text| choose(text)).collect::<Result<_>>()?;
+    let plain = choose_all(recipes)?;
     for choice in &plain {
         add(choice.clone(), &mut all);
     }
@@ -36,11 +37,11 @@ pub(super) fn candidates(recipes: &[String], draws: usize, seed: u64) -> Result<
             .collect();
         for (name, values) in &tried {
             for value in values {
-                add(with(text, &[(name.clone(), value.clone())])?, &mut all);
+                add(with(text, choice, &[(name.clone(), value.clone())])?, &mut all);
             }
         }
         if tried.len() > 1 {
-            several.push((text, tried));
+            several.push((text, choice, tried));
         }
     }
     let mut random = stream(seed, Time::ZERO, "tune/draws");
@@ -49,22 +50,24 @@ pub(super) fn candidates(recipes: &[String], draws: usize, seed: u64) -> Result<
         if left == 0 || several.is_empty() {
             break;
         }
-        let (text, knobs) = &several[random.random_range(0..several.len())];
+        let (text, choice, knobs) = &several[random.random_range(0..several.len())];
         let mut set = Vec::new();
         for (name, values) in knobs {
             // Each knob stays as it is as often as it takes one of its values.
             let at = random.random_range(0..=values.len());
             set.extend(values.get(at).map(|value| (name.clone(), value.clone())));
         }
-        if set.len() > 1 && add(with(text, &set)?, &mut all) {
+        if set.len() > 1 && add(with(text, choice, &set)?, &mut all) {
             left -= 1;
         }
     }
     Ok(all)
 }
 
-fn with(text: &str, knobs: &[(String, String)]) -> Result<Choice> {
+/// A recipe with some of its knobs set, called as it is called without them.
+fn with(text: &str, plain: &Choice, knobs: &[(String, String)]) -> Result<Choice> {
     let mut choice = choose_with(text, knobs)?;
+    choice.label.clone_from(&plain.label);
     for (name, value) in knobs {
         choice.label.push_str(&format!(":{name}={value}"));
     }

@@ -4,9 +4,10 @@
 
 mod candidates;
 mod objective;
+mod shown;
 
 use super::compare::cache::Cache;
-use super::compare::{Plan, cores};
+use super::compare::{Plan, cores, goes_by_declared};
 use crate::arguments::{Choice, DrawArguments, Setting, SettingArguments};
 use crate::mistake::Mistake;
 use crate::show;
@@ -15,8 +16,9 @@ use candidates::candidates;
 use clap::Args;
 use heeler_recipes::{Card, all};
 use heeler_sim::metrics::Summary;
-use objective::Objective;
+use objective::{NoBase, Objective};
 use serde::Serialize;
+use std::ops::Range;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -28,7 +30,11 @@ Examples:
 Scores compare with the first recipe: 0.8 means a fifth less of what there should be less of. The
 last column comes from jobs that no choice was made by, on a cluster that is empty when the first
 of them comes; where it is much above the one before it, the choice fits only the past, or fewer
-jobs wait for each other in so few.";
+jobs wait for each other in so few. A score of inf stands for fewer jobs finished than under the
+first recipe.
+
+Of what the first recipe has nothing, a little counts as one: 0.01 restarts for each job, 0.001
+unfair, 0.1 lost GPU-hours, a second of waiting, a missed deadline.";
 
 #[derive(Args, Clone)]
 #[command(after_help = EXAMPLES)]
@@ -71,15 +77,20 @@ const FINALISTS: usize = 5;
 /// Jobs of the first trial, at least.
 const JOBS_MIN: usize = 50;
 
-/// A finalist.
+/// A finalist, or the base.
 #[derive(Serialize)]
 struct Line {
     recipe: String,
     knows_the_truth: bool,
-    /// Against the base, on the jobs that the choice was made by …
+    /// Whether it goes by declared run times, which are the true ones here.
+    declared_is_true: bool,
+    /// Against the base, on the jobs that the choice was made by; null for one that finished fewer
+    /// of them than the base.
     tuned: f64,
-    /// … and on the others.
+    /// The same on the others.
     held_out: f64,
+    /// Of the others, jobs that it did not finish.
+    held_out_undone: usize,
     completion_mean_s: f64,
     completion_p99_s: f64,
     unfair: f64,
@@ -97,6 +108,15 @@ struct Round {
 
 #[derive(Serialize)]
 struct Output {
+    objective: String,
+    /// Which jobs, in words.
+    jobs: String,
+    cluster: String,
+    world: String,
+    load: Option<f64>,
+    seed: u64,
+    /// The part of the jobs that no choice is made by.
+    held_out: f64,
     base: String,
     tuned_jobs: usize,
     held_out_jobs: usize,
@@ -105,6 +125,16 @@ struct Output {
     /// Aims of which nobody had anything at all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     decides_nothing: Vec<String>,
+    /// Aims of which the base had nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    without_base: Vec<NoBase>,
+}
+
+/// A candidate that was tried: how it did against the base.
+struct Tried {
+    score: f64,
+    choice: Choice,
+    run: Summary,
 }
 
 impl Tune {
@@ -113,7 +143,8 @@ impl Tune {
             let message = format!("expected a part from 0.05 to 0.9, found {}", self.held_out);
             return Err(Mistake::new(format!("--held-out: {message}")).into());
         }
-        let setting = self.setting.prepare()?.drawn(self.draw.load, self.draw.seed)?;
+        let prepared = self.setting.prepare()?;
+        let setting = prepared.drawn(self.draw.load, self.draw.seed)?;
         let jobs = setting.jobs();
         let tuned_jobs = ((1.0 - self.held_out) * jobs as f64).floor() as usize;
         if tuned_jobs < JOBS_MIN || jobs - tuned_jobs < JOBS_MIN / 2 {
@@ -121,51 +152,73 @@ impl Tune {
             return Err(mistake.hint("give a longer trace, or more --jobs").into());
         }
         let recipes = if self.recipes.is_empty() { usual() } else { self.recipes.clone() };
-        let mut left = candidates(&recipes, self.draws, self.draw.seed)?;
-        let base = left[0].clone();
-        let mut rounds = Vec::new();
-        let mut part = self.first_part(left.len(), tuned_jobs);
-        let tuned = loop {
-            let scored = self.trial(&setting, 0..part, &left, &base)?;
-            let (best_score, best) = (scored[0].0, scored[0].1.label.clone());
-            rounds.push(Round { jobs: part, candidates: left.len(), best, best_score });
-            if part == tuned_jobs {
-                break scored;
-            }
-            let keep = (left.len() / self.halving as usize).max(FINALISTS);
-            left = scored.into_iter().take(keep).map(|(_, choice, _)| choice).collect();
-            part = (part * self.halving as usize).min(tuned_jobs);
+        let left = candidates(&recipes, self.draws, self.draw.seed)?;
+        let base = left[0].label.clone();
+        let mut trials = Trials { tune: self, setting: &setting, base, not_kept: None };
+        let (rounds, tuned) = trials.rounds(left, tuned_jobs)?;
+        let finalists: Vec<Choice> = tuned.iter().map(|tried| tried.choice.clone()).collect();
+        let held_out = trials.on(tuned_jobs..jobs, &finalists)?;
+        let Trials { base, not_kept, .. } = trials;
+        let output = self.output(&prepared, base, rounds, &tuned, &held_out);
+        let output = Output { tuned_jobs, held_out_jobs: jobs - tuned_jobs, ..output };
+        let printed = match self.json {
+            true => show::print_json("heeler/tune/1", &output),
+            false => show::print(&shown::text(&output)),
         };
-        let finalists: Vec<Choice> =
-            tuned.iter().take(FINALISTS).map(|(_, choice, _)| choice.clone()).collect();
-        let held_out = self.trial(&setting, tuned_jobs..jobs, &finalists, &base)?;
-        let line = |(score, choice, _): &(f64, Choice, Summary)| {
-            let (after, _, seen) = held_out.iter().find(|(_, c, _)| c.label == choice.label)?;
+        not_kept.map_or(Ok(()), Err).and(printed)
+    }
+
+    /// What was found; how many jobs that was on is not filled in.
+    fn output(
+        &self,
+        setting: &Setting,
+        base: String,
+        rounds: Vec<Round>,
+        tuned: &[Tried],
+        held_out: &[Tried],
+    ) -> Output {
+        let true_declared = setting.declares_the_truth();
+        let line = |tried: &Tried| {
+            let label = &tried.choice.label;
+            let after = held_out.iter().find(|other| other.choice.label == *label)?;
+            let (card, seen) = (&tried.choice.card, &after.run);
             Some(Line {
-                recipe: choice.label.clone(),
-                knows_the_truth: choice.card.knows_the_truth(),
-                tuned: *score,
-                held_out: *after,
+                recipe: label.clone(),
+                knows_the_truth: card.knows_the_truth(),
+                declared_is_true: true_declared && goes_by_declared(card),
+                tuned: tried.score,
+                held_out: after.score,
+                held_out_undone: seen.jobs.submitted - seen.jobs.finished,
                 completion_mean_s: seen.completion_s.mean,
                 completion_p99_s: seen.completion_s.p99,
                 unfair: seen.fairness.isolated.unfair,
                 restarts_per_job: seen.restarts.per_job,
             })
         };
-        let recipes = tuned.iter().filter_map(line).collect();
-        let runs: Vec<&Summary> = tuned.iter().map(|(_, _, run)| run).collect();
-        let silent = self.objective.silent(&runs);
-        let output = Output {
-            base: base.label,
-            tuned_jobs,
-            held_out_jobs: jobs - tuned_jobs,
-            rounds,
-            recipes,
-            decides_nothing: silent.into_iter().map(ToString::to_string).collect(),
+        let runs: Vec<&Summary> = tuned.iter().map(|tried| &tried.run).collect();
+        let of_base = tuned.iter().find(|tried| tried.choice.label == base);
+        let without = of_base.map(|of_base| self.objective.without_base(&runs, &of_base.run));
+        let facts = setting.facts(self.draw.load, self.draw.seed);
+        let fact = |name: &str| {
+            let known = facts.iter().find(|(known, _)| known == name);
+            known.map_or(String::new(), |(_, value)| value.clone())
         };
-        match self.json {
-            true => show::print_json("heeler/tune/1", &output),
-            false => show::print(&text(&output)),
+        let silent = self.objective.silent(&runs).into_iter();
+        Output {
+            objective: self.objective.to_string(),
+            jobs: fact("jobs"),
+            cluster: fact("cluster"),
+            world: fact("world"),
+            load: setting.load(self.draw.load),
+            seed: self.draw.seed,
+            held_out: self.held_out,
+            base,
+            tuned_jobs: 0,
+            held_out_jobs: 0,
+            rounds,
+            recipes: tuned.iter().filter_map(line).collect(),
+            decides_nothing: silent.map(ToString::to_string).collect(),
+            without_base: without.unwrap_or_default(),
         }
     }
 
@@ -178,34 +231,69 @@ impl Tune {
         }
         part
     }
+}
 
-    /// Candidates on some of the jobs, the best first.
-    fn trial(
-        &self,
-        setting: &Setting,
-        jobs: std::ops::Range<usize>,
-        left: &[Choice],
-        base: &Choice,
-    ) -> Result<Vec<(f64, Choice, Summary)>> {
-        let setting = setting.window(jobs)?;
-        let mut choices = left.to_vec();
-        if !choices.iter().any(|choice| choice.label == base.label) {
-            choices.push(base.clone());
+/// Candidates on more and more jobs, beside the base.
+struct Trials<'a> {
+    tune: &'a Tune,
+    setting: &'a Setting,
+    /// What the base is called.
+    base: String,
+    /// Why the first run that was to be kept could not be.
+    not_kept: Option<anyhow::Error>,
+}
+
+impl Trials<'_> {
+    /// Round after round, until all jobs that may be looked at are: what came of each round, and
+    /// the best of the last, the base among them.
+    fn rounds(&mut self, mut left: Vec<Choice>, jobs: usize) -> Result<(Vec<Round>, Vec<Tried>)> {
+        let times = self.tune.halving as usize;
+        let mut rounds = Vec::new();
+        let mut part = self.tune.first_part(left.len(), jobs);
+        loop {
+            let tried = self.on(0..part, &left)?;
+            let (best_score, best) = (tried[0].score, tried[0].choice.label.clone());
+            rounds.push(Round { jobs: part, candidates: left.len(), best, best_score });
+            if part == jobs {
+                return Ok((rounds, self.best(tried, FINALISTS)));
+            }
+            let keep = (left.len() / times).max(FINALISTS);
+            left = self.best(tried, keep).into_iter().map(|tried| tried.choice).collect();
+            part = (part * times).min(jobs);
         }
-        let cache = self.cache.as_ref().map(|folder| Cache::open(folder, &setting)).transpose()?;
-        let threads = self.threads.map_or_else(cores, usize::from);
-        let (loads, seeds) = (vec![None], vec![self.draw.seed]);
+    }
+
+    /// So many of the best, and the base, however it did.
+    fn best(&self, tried: Vec<Tried>, keep: usize) -> Vec<Tried> {
+        let kept = |(at, tried): &(usize, Tried)| *at < keep || tried.choice.label == self.base;
+        tried.into_iter().enumerate().filter(kept).map(|(_, tried)| tried).collect()
+    }
+
+    /// Candidates, the base among them, on some of the jobs: the best first.
+    fn on(&mut self, jobs: Range<usize>, left: &[Choice]) -> Result<Vec<Tried>> {
+        let setting = self.setting.window(jobs)?;
+        let cache = self.tune.cache.as_ref();
+        let cache = cache.map(|folder| Cache::open(folder, &setting)).transpose()?;
+        let threads = self.tune.threads.map_or_else(cores, usize::from);
+        let (loads, seeds) = (vec![None], vec![self.tune.draw.seed]);
+        let choices = left.to_vec();
         let plan = Plan { choices, setting, loads, seeds, threads, report: false, cache };
         let results = plan.run()?;
-        let summaries: Vec<Summary> =
+        self.not_kept = self.not_kept.take().or(results.not_kept);
+        let runs: Vec<Summary> =
             results.summaries[0].iter().map(|by_seed| by_seed[0].clone()).collect();
-        let at = plan.choices.iter().position(|choice| choice.label == base.label);
-        let of_base = summaries[at.expect("the base runs along")].clone();
-        let each = plan.choices.into_iter().zip(summaries).take(left.len());
-        let mut scored: Vec<(f64, Choice, Summary)> =
-            each.map(|(choice, run)| (self.objective.score(&run, &of_base), choice, run)).collect();
-        scored.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Ok(scored)
+        let at = plan.choices.iter().position(|choice| choice.label == self.base);
+        let base = runs[at.expect("the base runs along")].clone();
+        if base.jobs.finished == 0 {
+            let message = format!("{} finishes none of the jobs that it is tried on", self.base);
+            let hint = "scores are relative to the first recipe: name one first that does";
+            return Err(Mistake::new(message).hint(hint).into());
+        }
+        let objective = &self.tune.objective;
+        let tried = |(choice, run)| Tried { score: objective.score(&run, &base), choice, run };
+        let mut tried: Vec<Tried> = plan.choices.into_iter().zip(runs).map(tried).collect();
+        tried.sort_by(|a, b| a.score.total_cmp(&b.score));
+        Ok(tried)
     }
 }
 
@@ -220,55 +308,4 @@ fn usual() -> Vec<String> {
         }
     }
     names
-}
-
-fn text(output: &Output) -> String {
-    let mut text = String::new();
-    for round in &output.rounds {
-        text.push_str(&format!(
-            "{} candidates on {} jobs: best {} at {:.3}\n",
-            round.candidates, round.jobs, round.best, round.best_score
-        ));
-    }
-    let tuned = format!("on {} jobs>", output.tuned_jobs);
-    let after = format!("on {} later ones>", output.held_out_jobs);
-    let columns = ["recipe", &tuned, &after, "mean JCT>", "p99>", "unfair>", "restarts>"];
-    let mut table = show::Table::new(&columns);
-    for line in &output.recipes {
-        let mark = if line.knows_the_truth { " *" } else { "" };
-        table.row(vec![
-            format!("{}{mark}", line.recipe),
-            format!("{:.3}", line.tuned),
-            format!("{:.3}", line.held_out),
-            show::seconds(line.completion_mean_s),
-            show::seconds(line.completion_p99_s),
-            show::percent(line.unfair),
-            show::decimal(line.restarts_per_job),
-        ]);
-    }
-    text.push_str(&format!("\n{}", table.text()));
-    text.push_str(&format!(
-        "\nscores are relative to {}; JCT and after: of the later jobs\n",
-        output.base
-    ));
-    if let Some(best) = output.recipes.first() {
-        // To a tenth, and never the zero below zero.
-        let less = |score: f64| ((1.0 - score) * 1000.0).round() / 10.0 + 0.0;
-        let (gain, held) = (less(best.tuned), less(best.held_out));
-        text.push_str(&format!(
-            "{}: {gain:.1} % less than {} where it was chosen, {held:.1} % on jobs that came \
-             later\n",
-            best.recipe, output.base
-        ));
-        for aim in &output.decides_nothing {
-            let why = if aim == "missed" { " (do any jobs have deadlines?)" } else { "" };
-            text.push_str(&format!(
-                "note: `{aim}` is zero for every candidate{why}: it decides nothing here\n"
-            ));
-        }
-        if output.recipes.iter().any(|line| line.knows_the_truth) {
-            text.push_str("* knows how long jobs really run, as only a simulator can\n");
-        }
-    }
-    text
 }

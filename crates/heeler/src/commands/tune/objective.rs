@@ -1,6 +1,8 @@
 //! What a site wants less of, and how much each counts.
 
 use heeler_sim::metrics::Summary;
+use serde::Serialize;
+use std::fmt;
 use std::str::FromStr;
 
 /// Something there can be less of.
@@ -82,7 +84,39 @@ impl FromStr for Objective {
     }
 }
 
+/// An aim of which the base has nothing, so that no other can be relative to it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct NoBase {
+    pub(super) aim: String,
+    /// So much counts as one, in seconds, restarts for each job, GPU-hours, jobs, or a part.
+    pub(super) counts_as_one: f64,
+}
+
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (aim, weight)) in self.parts.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            let known = AIMS.iter().find(|(_, known)| known == aim);
+            let name = known.map_or("", |(name, _)| name);
+            match *weight {
+                1.0 => write!(f, "{comma}{name}")?,
+                weight => write!(f, "{comma}{name}={weight}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Objective {
+    /// Aims of which the base has nothing and somebody else something.
+    pub(super) fn without_base(&self, runs: &[&Summary], base: &Summary) -> Vec<NoBase> {
+        let silent = self.silent(runs);
+        let own = AIMS.iter().filter(|(_, aim)| self.parts.iter().any(|(own, _)| own == aim));
+        own.filter(|(name, aim)| aim.of(base) == 0.0 && !silent.contains(name))
+            .map(|(name, aim)| NoBase { aim: name.to_string(), counts_as_one: aim.little() })
+            .collect()
+    }
+
     /// What there was none of at all in any run, so that it says nothing of them.
     pub(super) fn silent(&self, runs: &[&Summary]) -> Vec<&str> {
         let none = |aim: Aim| runs.iter().all(|run| aim.of(run) == 0.0);
@@ -117,6 +151,22 @@ mod tests {
         assert_eq!(objective.silent(&[&run, &Summary::default()]), ["missed"]);
         run.deadlines.missed = 1;
         assert!(objective.silent(&[&run, &Summary::default()]).is_empty());
+    }
+
+    #[test]
+    fn what_only_the_base_has_none_of_is_told() {
+        let objective: Objective = "mean,restarts=0.5,missed".parse().expect("an objective");
+        assert_eq!(objective.to_string(), "mean,restarts=0.5,missed");
+        let (mut base, mut other) = (Summary::default(), Summary::default());
+        (base.completion_s.mean, other.completion_s.mean) = (60.0, 60.0);
+        other.restarts.per_job = 0.02;
+        let told = objective.without_base(&[&base, &other], &base);
+        assert_eq!(told, [NoBase { aim: "restarts".into(), counts_as_one: 0.01 }]);
+        // As much as the base but for restarts, of which it has two more than none.
+        let score = objective.score(&other, &base);
+        assert!((score - (1.0 + 0.5 * 3.0 + 1.0) / 2.5).abs() < 1e-9, "{score}");
+        base.restarts.per_job = 0.02;
+        assert!(objective.without_base(&[&base, &other], &base).is_empty());
     }
 
     #[test]
