@@ -108,7 +108,7 @@ impl Simulation {
         }
         self.moves_in(job, on);
         // Whoever shares a GPU runs at the pace that was seen, until something changes.
-        self.answers.clear();
+        self.neighbours.calm();
     }
 
     /// Schedule what comes of a job that runs or is being stopped.

@@ -20,6 +20,8 @@ pub(crate) struct Neighbours {
     nodes: usize,
     /// GPUs that several jobs are on.
     shared: u64,
+    /// Those beside whom somebody came or went, whose pace was not looked at since.
+    stirred: Vec<JobId>,
 }
 
 /// Some of them.
@@ -77,6 +79,25 @@ impl Neighbours {
         here.filter(move |(other, _)| *other != job)
     }
 
+    /// Others on some GPUs than a job will run at another pace.
+    fn stir(&mut self, job: JobId, on: &Assignment) {
+        let mut before: &[(JobId, Sharer)] = &[];
+        for gpu in gpus(on) {
+            let here = &self.gpus[self.place(gpu)][..];
+            // Most have the same neighbours on all their GPUs.
+            if !before.iter().map(|(other, _)| other).eq(here.iter().map(|(other, _)| other)) {
+                let others = here.iter().map(|(other, _)| *other).filter(|other| *other != job);
+                self.stirred.extend(others);
+            }
+            before = here;
+        }
+    }
+
+    /// Nobody's pace has to be looked at.
+    pub(crate) fn calm(&mut self) {
+        self.stirred.clear();
+    }
+
     /// All who share GPUs with a job, in order.
     fn all_beside(&self, job: JobId, on: &Assignment) -> Few {
         let each = gpus(on).flat_map(|gpu| self.beside(job, gpu));
@@ -88,7 +109,7 @@ impl Neighbours {
 }
 
 impl Simulation {
-    /// A job comes onto parts of GPUs: the others there run at another pace from now on.
+    /// A job comes onto parts of GPUs: the others there will run at another pace.
     pub(crate) fn moves_in(&mut self, job: JobId, on: &Assignment) {
         if on.share.is_whole() || on.gpus() == 0 {
             return;
@@ -96,21 +117,25 @@ impl Simulation {
         let sharer = self.sharer(job, on);
         self.neighbours.enter(job, sharer, on.clone());
         self.watch.shares(self.neighbours.shared());
-        for other in self.neighbours.all_beside(job, on) {
-            let event = self.change_pace(other);
-            self.answers.extend(event);
-        }
+        self.neighbours.stir(job, on);
     }
 
-    /// A job leaves its GPUs: those who shared them run at another pace from now on.
+    /// A job leaves its GPUs: those who shared them will run at another pace.
     pub(crate) fn moves_out(&mut self, job: JobId) {
         let Some(on) = self.neighbours.leave(job) else { return };
         self.watch.shares(self.neighbours.shared());
-        for other in self.neighbours.all_beside(job, &on) {
-            if let Some(event) = self.change_pace(other) {
-                self.engine.observe(self.now, event);
-            }
-        }
+        self.neighbours.stir(job, &on);
+    }
+
+    /// Whoever was stirred runs at another pace from now on. Several come and go at one moment, and
+    /// what is between does not last; so this is done once before anybody decides.
+    pub(crate) fn change_paces(&mut self) -> SmallVec<[Event; 4]> {
+        let mut stirred = std::mem::take(&mut self.neighbours.stirred);
+        stirred.sort_unstable();
+        stirred.dedup();
+        let events = stirred.drain(..).filter_map(|job| self.change_pace(job)).collect();
+        self.neighbours.stirred = stirred;
+        events
     }
 
     /// The pace of a job on what it has, beside whom it has there: that on its slowest GPU.

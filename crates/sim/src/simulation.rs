@@ -256,6 +256,9 @@ impl Simulation {
     pub(crate) fn decide(&mut self) {
         let mut decided = false;
         loop {
+            for event in self.change_paces() {
+                self.engine.observe(self.now, event);
+            }
             let mut step = std::mem::take(&mut self.step);
             if let Err(fault) = self.engine.decide_into(self.now, &mut step) {
                 panic!("seed {}, at {}: a plan cannot be: {fault}", self.seed, self.now);
@@ -264,6 +267,8 @@ impl Simulation {
             for action in step.actions.drain(..) {
                 self.act(action);
             }
+            let events = self.change_paces();
+            self.answers.extend(events);
             decided |= step.report.is_some();
             self.wake = step.wake.filter(|_| !self.is_over());
             self.step = step;

@@ -71,8 +71,9 @@ pub(super) fn candidates(line: &[Standing], kinds: &Kinds, most: usize, view: &V
             batch_of.resize(sort + 1, None);
         }
         let batch = *batch_of[sort].get_or_insert_with(|| {
-            found.batches.push(Batch { sort: kinds.sort(job.own.sort), jobs: Vec::new() });
-            all.push(Vec::new());
+            let jobs = Vec::with_capacity(line.len() - at);
+            found.batches.push(Batch { sort: kinds.sort(job.own.sort), jobs });
+            all.push(Vec::with_capacity(line.len() - at));
             all.len() - 1
         });
         all[batch].push(at as u32);

@@ -3,7 +3,7 @@
 //! working it out anew in every decision.
 
 use super::candidates::Sort;
-use super::twos::Two;
+use super::twos::{Matched, Two};
 use heeler_engine::Job;
 use heeler_model::{Demand, JobId};
 use heeler_solve::interleave::{Interleaving, Turns};
@@ -72,6 +72,8 @@ pub(super) struct Kinds {
     places: usize,
     /// Which twos are heaviest of so many of these kinds.
     matchings: BTreeMap<Vec<(Kind, u32)>, Arc<[Two]>>,
+    /// Who is with whom of a few of these kinds, in order.
+    few: BTreeMap<Vec<Kind>, Matched>,
     /// Kinds by their stages alone, and where each stands among them.
     in_order: Vec<Kind>,
     ranks: Vec<u32>,
@@ -92,6 +94,9 @@ impl Kinds {
         }
         if self.matchings.len() > MATCHINGS_MAX {
             self.matchings.clear();
+        }
+        if self.few.len() > MATCHINGS_MAX {
+            self.few.clear();
         }
     }
 
@@ -139,6 +144,16 @@ impl Kinds {
     /// Keep the heaviest twos of so many of these kinds.
     pub(super) fn keep_twos(&mut self, asked: Vec<(Kind, u32)>, twos: Arc<[Two]>) {
         self.matchings.insert(asked, twos);
+    }
+
+    /// With whom each of a few of these kinds is, if that is known.
+    pub(super) fn few(&self, asked: &[Kind]) -> Option<Matched> {
+        self.few.get(asked).cloned()
+    }
+
+    /// Keep with whom each of a few of these kinds is.
+    pub(super) fn keep_few(&mut self, asked: Vec<Kind>, with: Matched) {
+        self.few.insert(asked, with);
     }
 
     /// What never changes of a job, at a place in the table of jobs.

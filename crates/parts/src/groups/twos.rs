@@ -33,15 +33,17 @@ pub(super) struct Pairs<'a> {
 impl Pairs<'_> {
     /// With whom each is. In a world with a list that settles ties, member by member.
     pub(super) fn matched(&self, kinds: &mut Kinds, one_by_one: bool) -> Matched {
+        if self.order.len() <= FEW && !one_by_one {
+            return self.few(kinds);
+        }
         let counts = kinds.count(self.order.iter().map(|at| self.groups[*at].like));
         let classes: Vec<Kind> = counts.iter().map(|(kind, _)| *kind).collect();
         let class_of = kinds.classes(&classes, self.order.iter().map(|at| self.groups[*at].like));
-        let few = self.order.len() <= FEW;
         let alike = if classes.len() > MANY_CLASSES { ALIKE_OF_MANY } else { ALIKE };
-        if one_by_one || few || classes.len() * alike > self.order.len() {
+        if one_by_one || classes.len() * alike > self.order.len() {
             let rounds = self.rounds(&classes, kinds);
             let weights = self.each(&class_of, &rounds);
-            return match one_by_one || few {
+            return match one_by_one {
                 true => heaviest_matching(&weights, CHANGES_MAX).with,
                 false => heaviest_from_halves(&weights).with,
             };
@@ -59,35 +61,58 @@ impl Pairs<'_> {
         self.deal(&class_of, Open::new(classes.len(), &twos))
     }
 
+    /// With whom each of a few is. They come again and again as they are.
+    fn few(&self, kinds: &mut Kinds) -> Matched {
+        let each: Vec<Kind> = self.order.iter().map(|at| self.groups[*at].like).collect();
+        if let Some(with) = kinds.few(&each) {
+            return with;
+        }
+        let mut weights = self.weights_of(&each, kinds);
+        weights.iter_mut().enumerate().for_each(|(at, row)| row[at] = 0.0);
+        let with = heaviest_matching(&weights, CHANGES_MAX).with;
+        kinds.keep_few(each, with.clone());
+        with
+    }
+
     /// How busy resources are with two of these kinds together; nothing, if they are too many.
     fn weights_of(&self, kinds: &[Kind], known: &mut Kinds) -> Vec<Vec<f64>> {
         let slots = resources(self.stages) as f64;
         let mut weights = vec![vec![0.0; kinds.len()]; kinds.len()];
-        let rounds = self.rounds(kinds, known);
-        for (at, one) in kinds.iter().enumerate() {
-            for (place, other) in kinds.iter().enumerate() {
-                if let Some(round) = rounds[at][place] {
-                    weights[at][place] =
-                        (known.used_s(*one) + known.used_s(*other)) / (round * slots);
-                }
-            }
-        }
+        self.each_round(kinds, known, |(at, place), (one, other), round, known| {
+            let busy = (known.used_s(one) + known.used_s(other)) / (round * slots);
+            (weights[at][place], weights[place][at]) = (busy, busy);
+        });
         weights
     }
 
     /// How long a round of two classes together takes, if they may be together.
     fn rounds(&self, classes: &[Kind], kinds: &mut Kinds) -> Vec<Vec<Option<f64>>> {
-        let most = self.forming.most.min(resources(self.stages));
         let mut rounds = vec![vec![None; classes.len()]; classes.len()];
+        self.each_round(classes, kinds, |(at, place), _, round, _| {
+            (rounds[at][place], rounds[place][at]) = (Some(round), Some(round));
+        });
+        rounds
+    }
+
+    /// Call with every two classes that may be together: where they stand, which they are and how
+    /// long a round of both takes.
+    fn each_round(
+        &self,
+        classes: &[Kind],
+        kinds: &mut Kinds,
+        mut call: impl FnMut((usize, usize), (Kind, Kind), f64, &Kinds),
+    ) {
+        let most = self.forming.most.min(resources(self.stages));
         for (at, one) in classes.iter().enumerate() {
             for (place, other) in classes.iter().enumerate().skip(at) {
-                if kinds.jobs(*one) + kinds.jobs(*other) <= most {
-                    let round = kinds.round_s(*one, *other, &self.forming.interleaving);
-                    (rounds[at][place], rounds[place][at]) = (round, round);
+                if kinds.jobs(*one) + kinds.jobs(*other) > most {
+                    continue;
+                }
+                if let Some(round) = kinds.round_s(*one, *other, &self.forming.interleaving) {
+                    call((at, place), (*one, *other), round, kinds);
                 }
             }
         }
-        rounds
     }
 
     /// How busy resources are with two groups together; nothing, if they are too many.

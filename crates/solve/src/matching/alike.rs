@@ -91,6 +91,15 @@ struct Transport {
     /// What classes have left to send, and to take.
     have: Vec<u32>,
     room: Vec<u32>,
+    /// Of the way that is being looked for: what is gained by a unit that gets to a sender or to a
+    /// taker, and where it comes from. Whoever gains nothing more has nothing new to tell.
+    at_sender: Vec<i64>,
+    at_taker: Vec<i64>,
+    from_sender: Vec<usize>,
+    from_taker: Vec<Option<usize>>,
+    new_sender: Vec<bool>,
+    new_taker: Vec<bool>,
+    way: Vec<(usize, usize, bool)>,
 }
 
 /// Where nothing gets to.
@@ -101,61 +110,85 @@ impl Transport {
         let size = counts.len();
         let whole = |weight: &f64| (weight / largest * WHOLE).round() as i64;
         let gains = weights.iter().flatten().map(whole).collect();
-        let (sent, senders) = (vec![0; size * size], vec![Vec::new(); size]);
-        Transport { size, gains, sent, senders, have: counts.to_vec(), room: counts.to_vec() }
+        Transport {
+            size,
+            gains,
+            sent: vec![0; size * size],
+            senders: vec![Vec::new(); size],
+            have: counts.to_vec(),
+            room: counts.to_vec(),
+            at_sender: vec![NEVER; size],
+            at_taker: vec![NEVER; size],
+            from_sender: vec![0; size],
+            from_taker: vec![None; size],
+            new_sender: vec![false; size],
+            new_taker: vec![false; size],
+            way: Vec::new(),
+        }
+    }
+
+    /// Nothing has got anywhere yet but where classes have something left to send.
+    fn begin(&mut self) {
+        for (class, have) in self.have.iter().enumerate() {
+            self.at_sender[class] = if *have > 0 { 0 } else { NEVER };
+            self.new_sender[class] = *have > 0;
+        }
+        self.at_taker.fill(NEVER);
+        self.from_taker.fill(None);
     }
 
     /// Send more along the way that gains most; says whether any does.
     fn push(&mut self) -> bool {
         let size = self.size;
-        // What is gained by a unit that gets to a sender or to a taker, and where it comes from.
-        let start = |have: &u32| if *have > 0 { 0 } else { NEVER };
-        let mut at_sender: Vec<i64> = self.have.iter().map(start).collect();
-        let mut at_taker: Vec<i64> = vec![NEVER; size];
-        let (mut from_sender, mut from_taker) = (vec![0; size], vec![None; size]);
-        // Whoever gains nothing more has nothing new to tell.
-        let mut new_sender: Vec<bool> = self.have.iter().map(|have| *have > 0).collect();
-        let mut new_taker = vec![false; size];
+        self.begin();
         let mut changed = true;
         while changed {
             changed = false;
-            for one in (0..size).filter(|one| std::mem::take(&mut new_sender[*one])) {
-                let gain = at_sender[one];
-                for (other, more) in self.gains[one * size..][..size].iter().enumerate() {
-                    if *more > 0 && gain + more > at_taker[other] {
-                        (at_taker[other], from_sender[other]) = (gain + more, one);
-                        new_taker[other] = true;
+            for one in 0..size {
+                if !std::mem::take(&mut self.new_sender[one]) {
+                    continue;
+                }
+                let gain = self.at_sender[one];
+                let takers = self.at_taker.iter_mut().zip(&mut self.from_sender);
+                let more = self.gains[one * size..][..size].iter().zip(&mut self.new_taker);
+                for ((more, new), (there, from)) in more.zip(takers) {
+                    if *more > 0 && gain + more > *there {
+                        (*there, *from, *new) = (gain + more, one, true);
                     }
                 }
             }
-            for other in (0..size).filter(|other| std::mem::take(&mut new_taker[*other])) {
+            for other in 0..size {
+                if !std::mem::take(&mut self.new_taker[other]) {
+                    continue;
+                }
                 for one in &self.senders[other] {
-                    let less = at_taker[other] - self.gains[one * size + other];
-                    if less > at_sender[*one] {
-                        (at_sender[*one], from_taker[*one]) = (less, Some(other));
-                        (new_sender[*one], changed) = (true, true);
+                    let less = self.at_taker[other] - self.gains[one * size + other];
+                    if less > self.at_sender[*one] {
+                        (self.at_sender[*one], self.from_taker[*one]) = (less, Some(other));
+                        (self.new_sender[*one], changed) = (true, true);
                     }
                 }
             }
         }
         let mut best: Option<(i64, usize)> = None;
-        for other in (0..size).filter(|other| self.room[*other] > 0 && at_taker[*other] > 0) {
-            if best.is_none_or(|(known, _)| at_taker[other] > known) {
-                best = Some((at_taker[other], other));
+        for other in (0..size).filter(|other| self.room[*other] > 0 && self.at_taker[*other] > 0) {
+            if best.is_none_or(|(known, _)| self.at_taker[other] > known) {
+                best = Some((self.at_taker[other], other));
             }
         }
         let Some((_, end)) = best else { return false };
-        self.send(end, &from_sender, &from_taker);
+        self.send(end);
         true
     }
 
     /// Send as much as goes along a way.
-    fn send(&mut self, end: usize, from_sender: &[usize], from_taker: &[Option<usize>]) {
-        let (mut way, mut most, mut taker) = (Vec::new(), self.room[end], end);
+    fn send(&mut self, end: usize) {
+        let (mut most, mut taker) = (self.room[end], end);
+        let mut way = std::mem::take(&mut self.way);
         loop {
-            let sender = from_sender[taker];
+            let sender = self.from_sender[taker];
             way.push((sender, taker, true));
-            let Some(before) = from_taker[sender] else {
+            let Some(before) = self.from_taker[sender] else {
                 most = most.min(self.have[sender]);
                 self.have[sender] -= most;
                 break;
@@ -165,7 +198,7 @@ impl Transport {
             taker = before;
         }
         self.room[end] -= most;
-        for (sender, taker, forth) in way {
+        for (sender, taker, forth) in way.drain(..) {
             let sent = &mut self.sent[sender * self.size + taker];
             let senders = &mut self.senders[taker];
             if *sent == 0 {
@@ -177,6 +210,7 @@ impl Transport {
                 senders.retain(|other| *other != sender);
             }
         }
+        self.way = way;
     }
 }
 
