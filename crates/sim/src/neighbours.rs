@@ -129,13 +129,26 @@ impl Simulation {
 
     /// Whoever was stirred runs at another pace from now on. Several come and go at one moment, and
     /// what is between does not last; so this is done once before anybody decides.
-    pub(crate) fn change_paces(&mut self) -> SmallVec<[Event; 4]> {
+    fn change_paces(&mut self) -> SmallVec<[Event; 4]> {
         let mut stirred = std::mem::take(&mut self.neighbours.stirred);
         stirred.sort_unstable();
         stirred.dedup();
         let events = stirred.drain(..).filter_map(|job| self.change_pace(job)).collect();
         self.neighbours.stirred = stirred;
         events
+    }
+
+    /// Tell the engine whose pace has changed.
+    pub(crate) fn tell_of_paces(&mut self) {
+        for event in self.change_paces() {
+            self.engine.observe(self.now, event);
+        }
+    }
+
+    /// Tell it so once it has been carried out what it decided.
+    pub(crate) fn answer_with_paces(&mut self) {
+        let events = self.change_paces();
+        self.answers.extend(events);
     }
 
     /// The pace of a job on what it has, beside whom it has there: that on its slowest GPU.

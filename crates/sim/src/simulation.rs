@@ -256,19 +256,14 @@ impl Simulation {
     pub(crate) fn decide(&mut self) {
         let mut decided = false;
         loop {
-            for event in self.change_paces() {
-                self.engine.observe(self.now, event);
-            }
+            self.tell_of_paces();
             let mut step = std::mem::take(&mut self.step);
             if let Err(fault) = self.engine.decide_into(self.now, &mut step) {
                 panic!("seed {}, at {}: a plan cannot be: {fault}", self.seed, self.now);
             }
             let over = step.actions.iter().any(|action| matches!(action, Action::End { .. }));
-            for action in step.actions.drain(..) {
-                self.act(action);
-            }
-            let events = self.change_paces();
-            self.answers.extend(events);
+            step.actions.drain(..).for_each(|action| self.act(action));
+            self.answer_with_paces();
             decided |= step.report.is_some();
             self.wake = step.wake.filter(|_| !self.is_over());
             self.step = step;

@@ -1,8 +1,7 @@
 //! Least service for each epoch first (E-LAS, ICPP 2020): the GPU time that a job has had, divided
-//! by the number of epochs that it has begun. Of two jobs that have had the same, the one with more
-//! epochs behind it is first; a newcomer has had nothing and is seen at once. For a job that gets
-//! on evenly it comes to what an epoch takes. Where nobody knows how many epochs there are, a job
-//! is taken to be in its first.
+//! by the part of its epochs that it has behind it. For a job that gets on evenly that is what it
+//! takes in all, learnt without anybody's estimate of time. Before its first epoch is over, and
+//! where nobody knows how many there are, the GPU time itself counts, so that newcomers are seen.
 
 use crate::predict::learn;
 use heeler_engine::{Calibration, Job, Key, Line, Order, Predict, View};
@@ -29,10 +28,14 @@ impl Epochs {
 
 impl Order for Epochs {
     fn line(&self, job: &Job, view: &View) -> Line {
-        let begun = self.behind(job, view).map_or(1, |(_, over)| over as u64 + 1);
-        let each = view.service(job).counted(true) / begun;
-        let slope = if job.is_running() { job.milli() / begun } else { 0 };
-        Line { key: Key::of(each as i64), slope: slope as i64 }
+        let service = view.service(job).counted(true) as f64;
+        let over = self.behind(job, view).map(|(_, over)| over).filter(|over| *over >= 1.0);
+        let Some(over) = over else {
+            let slope = if job.is_running() { job.milli() as i64 } else { 0 };
+            return Line { key: Key::of(service as i64), slope };
+        };
+        let whole = service * f64::from(self.epochs) / over;
+        Line { key: Key::of(whole.min(i64::MAX as f64 / 4.0) as i64), slope: 0 }
     }
 
     /// At the end of its present epoch.

@@ -20,8 +20,8 @@ fn slaq_favours_who_still_learns() {
 }
 
 /// One loss stands still and one rises; that was seen often enough after a while. Neither is a
-/// newcomer any more, of which much is hoped: they keep the least they can use, also beside somebody
-/// who has come later and learns little by now.
+/// newcomer any more, of which much is hoped: they keep the least they can use, also beside a job
+/// that has come later and learns little by now.
 #[test]
 fn slaq_gives_nothing_beyond_the_least_to_who_learns_nothing() {
     let flat = job("flat", 0, 1, 40_000).sizes(1, 8).loss(3.0, 3.0, 10.0, 400);

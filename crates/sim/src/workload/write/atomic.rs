@@ -5,6 +5,10 @@ use flate2::write::GzEncoder;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Files that this process has begun.
+static PARTS: AtomicU64 = AtomicU64::new(0);
 
 /// Write a file, packed if its name ends in `.gz`, and put it in place when it is complete. If
 /// anything goes wrong, what was there before stays.
@@ -21,7 +25,9 @@ pub fn replace_file<E: From<io::Error>>(
         return Ok(out.flush()?);
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let part = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
+    // Two threads may write the same at once.
+    let number = PARTS.fetch_add(1, Ordering::Relaxed);
+    let part = path.with_file_name(format!(".{name}.{}.{number}.part", std::process::id()));
     let written = write_part(path, &part, fill).and_then(|()| Ok(fs::rename(&part, path)?));
     if written.is_err() {
         // The first error is the one to report.
