@@ -1,7 +1,8 @@
-//! Least service for each epoch first (E-LAS, ICPP 2020): the GPU time that a job has had, divided
-//! by the part of its epochs that it has behind it. For a job that gets on evenly that is what it
-//! takes in all, learnt without anybody's estimate of time. Before its first epoch is over, and
-//! where nobody knows how many there are, the GPU time itself counts, so that newcomers are seen.
+//! Least service first, weighed by progress (E-LAS, ICPP 2020): the GPU time that a job has had
+//! times the part of its epochs that is still ahead of it. Of two that have had the same, the one
+//! with more epochs behind it is first; past its middle a job falls back no more. A newcomer has
+//! had nothing and is seen at once. Whoever outlives its epochs is taken to have twice as many, and
+//! where nobody knows how many they are, GPU time alone counts.
 
 use crate::predict::learn;
 use heeler_engine::{Calibration, Job, Key, Line, Order, Predict, View};
@@ -16,37 +17,38 @@ pub struct Epochs {
 }
 
 impl Epochs {
-    /// Work of an epoch, and how many of them are over.
-    fn behind(&self, job: &Job, view: &View) -> Option<(f64, f64)> {
-        let work = self.predict.work(job, view).filter(|work| *work > 0.0)?;
-        let each = work / f64::from(self.epochs.max(1));
-        // A moment after the end of an epoch it is over, however times were rounded.
-        let over = (job.progress.done_at(view.now()) / each + 1e-6).floor();
-        Some((each, over.min(f64::from(self.epochs))))
+    /// Work of an epoch, and how many of them are over: never all of them.
+    fn behind(&self, job: &Job, view: &View) -> Option<(f64, u64)> {
+        let mut work = self.predict.work(job, view).filter(|work| *work > 0.0)?;
+        let done = job.progress.done_at(view.now());
+        // Times are rounded: a moment after the end of an epoch it is over.
+        let begun = |work: f64| done / work * f64::from(self.epochs) + 1e-6;
+        while begun(work) >= f64::from(self.epochs) {
+            work *= 2.0;
+        }
+        Some((work / f64::from(self.epochs), begun(work) as u64))
     }
 }
 
 impl Order for Epochs {
+    /// Within an epoch a job stands where it stood when the one before was over.
     fn line(&self, job: &Job, view: &View) -> Line {
-        let service = view.service(job).counted(true) as f64;
-        let over = self.behind(job, view).map(|(_, over)| over).filter(|over| *over >= 1.0);
-        let Some(over) = over else {
-            let slope = if job.is_running() { job.milli() as i64 } else { 0 };
-            return Line { key: Key::of(service as i64), slope };
-        };
-        let whole = service * f64::from(self.epochs) / over;
-        Line { key: Key::of(whole.min(i64::MAX as f64 / 4.0) as i64), slope: 0 }
+        let over = self.behind(job, view).map_or(0, |(_, over)| over);
+        let all = u64::from(self.epochs);
+        let served = u128::from(view.service(job).counted(true).min(i64::MAX as u64 / 2));
+        let weighed = served * u128::from(all - over) / u128::from(all);
+        let rises = job.is_running() && over == 0;
+        Line { key: Key::of(weighed as i64), slope: if rises { job.milli() as i64 } else { 0 } }
     }
 
     /// At the end of its present epoch.
     fn bends(&self, job: &Job, view: &View) -> Option<Time> {
         let (each, over) = self.behind(job, view).filter(|_| job.is_running())?;
         let progress = &job.progress;
-        let last = over >= f64::from(self.epochs);
-        if last || progress.pace <= 0.0 {
+        if progress.pace <= 0.0 {
             return None;
         }
-        let left = ((over + 1.0) * each - progress.done) / progress.pace;
+        let left = ((over + 1) as f64 * each - progress.done) / progress.pace;
         let at = progress.from + Span::from_micros(left.ceil().clamp(0.0, 1e18) as u64);
         Some(at.max(view.now() + Span::from_micros(1)))
     }
