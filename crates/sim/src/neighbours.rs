@@ -168,13 +168,15 @@ impl Simulation {
         }
         let own = self.sharer(job, on);
         let (mut slowest, mut before) = (f64::INFINITY, None);
+        let mut others = Beside::new();
         for gpu in gpus(on) {
             let kind = self.cluster.nodes[gpu.0.index()].kind;
-            let others: Beside = self.neighbours.beside(job, gpu).copied().collect();
             // Most jobs have the same neighbours on all their GPUs.
-            if before.as_ref().is_some_and(|(there, them)| *there == kind && *them == others) {
+            if before == Some(kind) && self.neighbours.beside(job, gpu).eq(&others) {
                 continue;
             }
+            others.clear();
+            others.extend(self.neighbours.beside(job, gpu).copied());
             let beside = |others: &[(JobId, Sharer)]| {
                 self.world.sharing.pace(own, kind, others.iter().map(|(_, other)| *other))
             };
@@ -183,7 +185,7 @@ impl Simulation {
                 false => self.interleaved(job, &others).unwrap_or_else(|| beside(&others)),
             };
             slowest = slowest.min(part);
-            before = Some((kind, others));
+            before = Some(kind);
         }
         slowest
     }

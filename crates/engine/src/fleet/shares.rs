@@ -3,7 +3,6 @@
 
 use super::{Grip, NodeSet};
 use heeler_model::{Cluster, KindId, Milli, NodeId};
-use std::collections::BTreeMap;
 
 /// A GPU that is used in part.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +23,8 @@ pub(super) struct Shares {
     /// By node and slot.
     gpus: Vec<SharedGpu>,
     /// Of each kind, by thousandths that are left, those on nodes that are up with something left.
-    partial: Vec<BTreeMap<u32, NodeSet>>,
+    /// They are few: parts are a half, a third and so on.
+    partial: Vec<Vec<(u32, NodeSet)>>,
 }
 
 impl Shares {
@@ -33,7 +33,7 @@ impl Shares {
         let most = cluster.nodes.iter().map(|node| node.gpus).max().unwrap_or(0) as usize;
         let unused = SharedGpu { free: 0, memory_mb: 0, claims: 0 };
         let gpus = vec![unused; cluster.nodes.len() * most];
-        Shares { most, gpus, partial: vec![BTreeMap::new(); cluster.kinds.len()] }
+        Shares { most, gpus, partial: vec![Vec::new(); cluster.kinds.len()] }
     }
 
     fn place(&self, node: NodeId, slot: u32) -> usize {
@@ -91,11 +91,19 @@ impl Shares {
     fn moves(&mut self, place: usize, kind: Option<KindId>, before: u32, after: u32) {
         let Some(kind) = kind else { return };
         let (size, partial) = (self.gpus.len(), &mut self.partial[kind.index()]);
+        let at = |partial: &[(u32, NodeSet)], left: u32| {
+            partial.binary_search_by_key(&left, |(known, _)| *known)
+        };
         if before > 0 {
-            partial.get_mut(&before).expect("what is left was noted").remove(place);
+            let at = at(partial, before).expect("what is left was noted");
+            partial[at].1.remove(place);
         }
         if after > 0 {
-            partial.entry(after).or_insert_with(|| NodeSet::new(size)).insert(place);
+            let at = at(partial, after).unwrap_or_else(|at| {
+                partial.insert(at, (after, NodeSet::new(size)));
+                at
+            });
+            partial[at].1.insert(place);
         }
     }
 
@@ -116,7 +124,8 @@ impl Shares {
     ) -> impl DoubleEndedIterator<Item = impl Iterator<Item = (NodeId, u32)>> {
         let most = self.most;
         let gpu = move |place: usize| (NodeId((place / most) as u32), (place % most) as u32);
-        let sets = self.partial[kind.index()].range(share.0..);
-        sets.map(move |(_, set)| set.iter().map(gpu))
+        let partial = &self.partial[kind.index()];
+        let enough = partial.partition_point(|(left, _)| *left < share.0);
+        partial[enough..].iter().map(move |(_, set)| set.iter().map(gpu))
     }
 }

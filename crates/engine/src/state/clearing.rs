@@ -1,14 +1,15 @@
 //! GPUs that jobs told to stop have not given back yet, found by node: a plan that stops thousands
 //! asks of every job it starts whether it has to wait for one of them.
 
-use heeler_model::{Generation, JobId, NodeId, Placement};
-use std::collections::{BTreeMap, BTreeSet};
+use heeler_model::{Generation, JobId, NodeId, Placement, Slots};
+use std::collections::BTreeMap;
 
 /// Jobs that are being stopped, with what they had and the number of that assignment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clearing {
     jobs: BTreeMap<JobId, (Placement, Generation)>,
-    by_node: BTreeSet<(NodeId, JobId)>,
+    /// What of each node they had, as far as there are nodes that any of them was on.
+    by_node: Vec<Vec<(JobId, Slots)>>,
 }
 
 impl Clearing {
@@ -17,14 +18,21 @@ impl Clearing {
     }
 
     pub(crate) fn insert(&mut self, job: JobId, placement: Placement, generation: Generation) {
-        self.by_node.extend(placement.slices().iter().map(|slice| (slice.node, job)));
+        debug_assert!(!self.jobs.contains_key(&job), "a job is stopped once");
+        for slice in placement.slices() {
+            let node = slice.node.index();
+            if self.by_node.len() <= node {
+                self.by_node.resize_with(node + 1, Vec::new);
+            }
+            self.by_node[node].push((job, slice.slots));
+        }
         self.jobs.insert(job, (placement, generation));
     }
 
     pub(crate) fn remove(&mut self, job: JobId) {
         let Some((placement, _)) = self.jobs.remove(&job) else { return };
         for slice in placement.slices() {
-            self.by_node.remove(&(slice.node, job));
+            self.by_node[slice.node.index()].retain(|(other, _)| *other != job);
         }
     }
 
@@ -35,10 +43,11 @@ impl Clearing {
 
     /// The first job that has to clear some of these GPUs.
     pub(crate) fn first_on(&self, placement: &Placement) -> Option<JobId> {
-        let nodes = placement.slices().iter().map(|slice| slice.node);
-        let here =
-            nodes.flat_map(|node| self.by_node.range((node, JobId(0))..=(node, JobId(u32::MAX))));
-        here.map(|(_, job)| *job).filter(|job| self.jobs[job].0.meets(placement)).min()
+        let on = |node: NodeId| self.by_node.get(node.index()).into_iter().flatten();
+        let meets = placement.slices().iter().flat_map(|slice| {
+            on(slice.node).filter(|(_, slots)| !slots.and(slice.slots).is_empty())
+        });
+        meets.map(|(job, _)| *job).min()
     }
 
     /// All of them, for a snapshot.

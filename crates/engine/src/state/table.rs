@@ -12,9 +12,9 @@ pub struct JobTable {
     /// Where each job is kept, by job number.
     places: Vec<u32>,
     jobs: Vec<Option<Job>>,
-    /// A bit for every number of a job that is not done, so that going through them costs next to
-    /// nothing for those that are.
-    alive: Vec<u64>,
+    /// Numbers of jobs that are not done, so that going through them costs nothing for those that
+    /// are.
+    alive: Alive,
     vacant: Vec<u32>,
     len: usize,
 }
@@ -72,28 +72,17 @@ impl JobTable {
         });
         self.jobs[place as usize] = Some(job);
         self.places[id] = place;
-        self.set_alive(id, true);
+        self.alive.insert(id);
         self.len += 1;
     }
 
     pub(crate) fn remove(&mut self, id: JobId) -> Option<Job> {
         let place = std::mem::replace(self.places.get_mut(id.index())?, NOWHERE);
         let job = self.jobs.get_mut(place as usize)?.take()?;
-        self.set_alive(id.index(), false);
+        self.alive.remove(id.index());
         self.vacant.push(place);
         self.len -= 1;
         Some(job)
-    }
-
-    fn set_alive(&mut self, number: usize, alive: bool) {
-        let (word, bit) = (number / 64, 1 << (number % 64));
-        if self.alive.len() <= word {
-            self.alive.resize(word + 1, 0);
-        }
-        match alive {
-            true => self.alive[word] |= bit,
-            false => self.alive[word] &= !bit,
-        }
     }
 
     /// A small number that is the job's own while it is not done, for tables beside this one.
@@ -103,17 +92,74 @@ impl JobTable {
 
     /// The jobs that are not done, by number.
     pub fn iter(&self) -> impl Iterator<Item = &Job> {
-        let words = self.alive.iter().enumerate().filter(|(_, bits)| **bits != 0);
-        let numbers = words.flat_map(|(word, bits)| {
-            let rest = std::iter::successors(Some(*bits), |left| Some(left & left.wrapping_sub(1)));
-            let ones = rest.take_while(|left| *left != 0);
-            ones.map(move |left| word * 64 + left.trailing_zeros() as usize)
-        });
-        numbers.filter_map(|number| self.jobs[self.places[number] as usize].as_ref())
+        self.alive.iter().filter_map(|number| self.jobs[self.places[number] as usize].as_ref())
     }
 
     /// Places are below this.
     pub fn places(&self) -> usize {
         self.jobs.len()
+    }
+}
+
+/// A growing set of numbers: a bit for each, and one for each word of bits that is not zero.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Alive {
+    bits: Vec<u64>,
+    words: Vec<u64>,
+}
+
+impl Alive {
+    fn insert(&mut self, number: usize) {
+        let word = number / 64;
+        if self.bits.len() <= word {
+            self.bits.resize(word + 1, 0);
+            self.words.resize(word / 64 + 1, 0);
+        }
+        self.bits[word] |= 1 << (number % 64);
+        self.words[word / 64] |= 1 << (word % 64);
+    }
+
+    fn remove(&mut self, number: usize) {
+        let word = number / 64;
+        self.bits[word] &= !(1 << (number % 64));
+        if self.bits[word] == 0 {
+            self.words[word / 64] &= !(1 << (word % 64));
+        }
+    }
+
+    /// Its members in order.
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        let words = self.words.iter().enumerate().flat_map(|(at, bits)| ones(at, *bits));
+        words.flat_map(|word| ones(word, self.bits[word]))
+    }
+}
+
+/// Which bits of a word are set, counted on from those of the words before it.
+fn ones(word: usize, bits: u64) -> impl Iterator<Item = usize> {
+    let rest = std::iter::successors(Some(bits), |left| Some(left & left.wrapping_sub(1)));
+    let ones = rest.take_while(|left| *left != 0);
+    ones.map(move |left| word * 64 + left.trailing_zeros() as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn who_is_alive_is_found_in_order(
+            steps in prop::collection::vec((any::<bool>(), 0usize..20_000), 0..200),
+        ) {
+            let (mut alive, mut model) = (Alive::default(), BTreeSet::new());
+            for (insert, number) in steps {
+                match insert || !model.contains(&number) {
+                    true => drop((alive.insert(number), model.insert(number))),
+                    false => drop((alive.remove(number), model.remove(&number))),
+                }
+                prop_assert!(alive.iter().eq(model.iter().copied()));
+            }
+        }
     }
 }

@@ -125,7 +125,7 @@ pub(super) fn form(
     for maker in makers {
         maker.unpack(&mut groups, kinds);
     }
-    groups.sort_by_cached_key(|group| group.each(&line.jobs).map(|standing| standing.key).min());
+    in_line(&mut groups, &line.jobs);
     let mut room = capacity;
     groups.retain(|group| {
         let first = group.first(&line.jobs);
@@ -138,6 +138,24 @@ pub(super) fn form(
     groups
 }
 
+/// Groups stand as the first of their members does; of those whose first are level, whoever stood
+/// first stays so. Jobs are in line already, so nothing has to be sorted but those who are level.
+fn in_line(groups: &mut Vec<Group>, line: &[Standing]) {
+    let first = |group: &Group| *group.members.iter().min().expect("groups have members") as usize;
+    let mut stands: Vec<Option<u32>> = vec![None; line.len()];
+    for (place, group) in (0..).zip(&*groups) {
+        stands[first(group)] = Some(place);
+    }
+    let mut order: Vec<(i64, u32)> = Vec::with_capacity(groups.len());
+    let known = stands.iter().zip(line).filter_map(|(place, job)| Some((job.key, (*place)?)));
+    order.extend(known);
+    for level in order.chunk_by_mut(|(one, _), (other, _)| one == other) {
+        level.sort_unstable();
+    }
+    let mut taken: Vec<Option<Group>> = std::mem::take(groups).into_iter().map(Some).collect();
+    groups.extend(order.iter().filter_map(|(_, place)| taken[*place as usize].take()));
+}
+
 /// Groups of one sort in the making.
 struct Maker<'a> {
     gpus: i64,
@@ -145,7 +163,7 @@ struct Maker<'a> {
     /// Those there are, and those that have become part of another.
     groups: Vec<Group>,
     /// Where those there are stand, in order.
-    order: Vec<usize>,
+    order: Vec<u32>,
     /// Whether all of them need nothing but GPUs.
     plain: bool,
     /// Whether nobody will be put together any more.
@@ -157,7 +175,7 @@ struct Maker<'a> {
 impl<'a> Maker<'a> {
     fn new(batch: &Batch, forming: &'a Forming, line: &'a Line<'a>) -> Maker<'a> {
         let groups: Vec<Group> = batch.jobs.iter().map(|at| Group::alone(*at, line)).collect();
-        let order = (0..groups.len()).collect();
+        let order = (0..groups.len() as u32).collect();
         let plain = batch.jobs.iter().all(|at| line.jobs[*at as usize].own.plain);
         let (gpus, stages) = (i64::from(batch.sort.gpus), batch.sort.stages);
         let done = stages == 0 || forming.most < 2;
@@ -165,11 +183,11 @@ impl<'a> Maker<'a> {
     }
 
     /// Whether two groups could ever be on the same GPUs.
-    fn fit_ever(&self, one: usize, two: usize, view: &View) -> bool {
+    fn fit_ever(&self, one: u32, two: u32, view: &View) -> bool {
         if self.plain {
             return true;
         }
-        let demand = |group: usize| self.groups[group].demand(&self.line.jobs);
+        let demand = |group: u32| self.groups[group as usize].demand(&self.line.jobs);
         let demand = together(&demand(one), &demand(two));
         // Whoever could be smaller is not so in a group.
         let demand = Demand { sizes: Sizes::rigid(demand.asked()), ..demand };
@@ -177,8 +195,9 @@ impl<'a> Maker<'a> {
     }
 
     fn into_groups(self) -> impl Iterator<Item = Group> {
-        let mut groups: Vec<Option<Group>> = self.groups.into_iter().map(Some).collect();
-        self.order.into_iter().filter_map(move |at| groups[at].take())
+        let Maker { mut groups, order, .. } = self;
+        let none = || Group { members: SmallVec::new(), like: 0, seat: None };
+        order.into_iter().map(move |at| std::mem::replace(&mut groups[at as usize], none()))
     }
 
     /// Put groups together two and two, as long as there are more than there is room for.
@@ -200,11 +219,11 @@ impl<'a> Maker<'a> {
         }
         let before = std::mem::take(&mut self.order);
         self.order.reserve(before.len());
-        for (at, two) in before.iter().enumerate() {
-            match with[at] {
+        for ((at, two), with) in (0..).zip(&before).zip(with) {
+            match with {
                 Some(other) if other > at => {}
                 Some(other) => {
-                    let one = before[other];
+                    let one = before[other as usize];
                     self.order.push(one);
                     if *over > 0 && self.fit_ever(one, *two, view) {
                         *over -= self.gpus * 1000;
@@ -233,7 +252,8 @@ impl<'a> Maker<'a> {
     }
 
     /// The second becomes part of the first.
-    fn merge(&mut self, one: usize, two: usize, kinds: &mut Kinds) {
+    fn merge(&mut self, one: u32, two: u32, kinds: &mut Kinds) {
+        let (one, two) = (one as usize, two as usize);
         let like =
             kinds.merged(self.groups[one].like, self.groups[two].like, &self.forming.interleaving);
         let members = std::mem::take(&mut self.groups[two].members);

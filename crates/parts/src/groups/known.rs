@@ -82,8 +82,8 @@ pub(super) struct Kinds {
     by_sort: BTreeMap<Sort, u32>,
     /// What is known of each job, by its place in the table of jobs.
     by_place: Vec<Option<(JobId, Own)>>,
-    /// So many of each kind; nothing between questions.
-    counts: Vec<u32>,
+    /// Where each kind was seen first; nothing between questions.
+    seen: Vec<u32>,
 }
 
 impl Kinds {
@@ -105,30 +105,34 @@ impl Kinds {
         self.sorts[number as usize]
     }
 
-    /// How many there are of each kind, by stages alone: numbers tell only who was seen first.
-    pub(super) fn count(&mut self, kinds: impl Iterator<Item = Kind>) -> Vec<(Kind, u32)> {
-        self.counts.resize(self.kinds.len(), 0);
+    /// How many there are of each kind, by stages alone, since numbers tell only who was seen first;
+    /// and where the kind of each is among them.
+    pub(super) fn count(
+        &mut self,
+        kinds: impl Iterator<Item = Kind>,
+    ) -> (Vec<(Kind, u32)>, Vec<u32>) {
+        // A kind is counted from one on where it was seen; nothing says that it was not.
+        self.seen.resize(self.kinds.len(), 0);
         let mut found: Vec<(Kind, u32)> = Vec::new();
+        let mut class_of: Vec<u32> = Vec::with_capacity(kinds.size_hint().0);
         for kind in kinds {
-            if self.counts[kind as usize] == 0 {
+            let seen = &mut self.seen[kind as usize];
+            if *seen == 0 {
                 found.push((kind, 0));
+                *seen = found.len() as u32;
             }
-            self.counts[kind as usize] += 1;
+            found[*seen as usize - 1].1 += 1;
+            class_of.push(*seen - 1);
         }
-        for (kind, count) in &mut found {
-            *count = std::mem::take(&mut self.counts[*kind as usize]);
+        let mut order: Vec<u32> = (0..found.len() as u32).collect();
+        order.sort_unstable_by_key(|at| self.ranks[found[*at as usize].0 as usize]);
+        let mut stands: Vec<u32> = vec![0; found.len()];
+        for (place, at) in (0..).zip(&order) {
+            stands[*at as usize] = place;
         }
-        found.sort_unstable_by_key(|(kind, _)| self.ranks[*kind as usize]);
-        found
-    }
-
-    /// Where each of these is among classes.
-    pub(super) fn classes(&mut self, of: &[Kind], kinds: impl Iterator<Item = Kind>) -> Vec<usize> {
-        self.counts.resize(self.kinds.len(), 0);
-        of.iter().enumerate().for_each(|(class, kind)| self.counts[*kind as usize] = class as u32);
-        let classes = kinds.map(|kind| self.counts[kind as usize] as usize).collect();
-        of.iter().for_each(|kind| self.counts[*kind as usize] = 0);
-        classes
+        found.iter().for_each(|(kind, _)| self.seen[*kind as usize] = 0);
+        class_of.iter_mut().for_each(|class| *class = stands[*class as usize]);
+        (order.into_iter().map(|at| found[at as usize]).collect(), class_of)
     }
 
     /// Seconds of all stages of a group of this kind.

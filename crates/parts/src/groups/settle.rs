@@ -46,7 +46,7 @@ pub(super) struct Settled {
 /// Give groups GPUs.
 pub(super) fn settle(groups: &[Group], line: &Line, view: &View) -> Settled {
     let mut order: Vec<&Group> = groups.iter().collect();
-    order.sort_by_key(|group| Reverse(group.gpus(&line.jobs)));
+    order.sort_by_cached_key(|group| Reverse(group.gpus(&line.jobs)));
     let kept = lay_out(&order, line, true, view);
     if !kept.refused {
         return kept;

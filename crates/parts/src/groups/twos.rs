@@ -24,7 +24,7 @@ const MANY_CLASSES: usize = 100;
 pub(super) struct Pairs<'a> {
     pub(super) groups: &'a [Group],
     /// Which of them there are, in order.
-    pub(super) order: &'a [usize],
+    pub(super) order: &'a [u32],
     pub(super) line: &'a Line<'a>,
     pub(super) stages: usize,
     pub(super) forming: &'a Forming,
@@ -36,17 +36,16 @@ impl Pairs<'_> {
         if self.order.len() <= FEW && !one_by_one {
             return self.few(kinds);
         }
-        let counts = kinds.count(self.order.iter().map(|at| self.groups[*at].like));
+        let (counts, class_of) = kinds.count(self.order.iter().map(|at| self.like(*at)));
         let classes: Vec<Kind> = counts.iter().map(|(kind, _)| *kind).collect();
-        let class_of = kinds.classes(&classes, self.order.iter().map(|at| self.groups[*at].like));
         let alike = if classes.len() > MANY_CLASSES { ALIKE_OF_MANY } else { ALIKE };
         if one_by_one || classes.len() * alike > self.order.len() {
             let rounds = self.rounds(&classes, kinds);
             let weights = self.each(&class_of, &rounds);
-            return match one_by_one {
+            return narrow(&match one_by_one {
                 true => heaviest_matching(&weights, CHANGES_MAX).with,
                 false => heaviest_from_halves(&weights).with,
-            };
+            });
         }
         let twos = match kinds.twos_of(&counts) {
             Some(twos) => twos,
@@ -61,15 +60,19 @@ impl Pairs<'_> {
         self.deal(&class_of, Open::new(classes.len(), &twos))
     }
 
+    fn like(&self, group: u32) -> Kind {
+        self.groups[group as usize].like
+    }
+
     /// With whom each of a few is. They come again and again as they are.
     fn few(&self, kinds: &mut Kinds) -> Matched {
-        let each: Vec<Kind> = self.order.iter().map(|at| self.groups[*at].like).collect();
+        let each: Vec<Kind> = self.order.iter().map(|at| self.like(*at)).collect();
         if let Some(with) = kinds.few(&each) {
             return with;
         }
         let mut weights = self.weights_of(&each, kinds);
         weights.iter_mut().enumerate().for_each(|(at, row)| row[at] = 0.0);
-        let with = heaviest_matching(&weights, CHANGES_MAX).with;
+        let with = narrow(&heaviest_matching(&weights, CHANGES_MAX).with);
         kinds.keep_few(each, with.clone());
         with
     }
@@ -116,16 +119,16 @@ impl Pairs<'_> {
     }
 
     /// How busy resources are with two groups together; nothing, if they are too many.
-    fn each(&self, class_of: &[usize], rounds: &[Vec<Option<f64>>]) -> Vec<Vec<f64>> {
+    fn each(&self, class_of: &[u32], rounds: &[Vec<Option<f64>>]) -> Vec<Vec<f64>> {
         let slots = resources(self.stages) as f64;
         let used_s =
-            |group: usize| self.groups[group].each(&self.line.jobs).map(|job| job.own.used_s);
+            |group: u32| self.groups[group as usize].each(&self.line.jobs).map(|job| job.own.used_s);
         let mut weights = vec![vec![0.0; self.order.len()]; self.order.len()];
         for (at, one) in self.order.iter().enumerate() {
             // Sums are made from left to right, whatever the sides.
             let used = used_s(*one).sum::<f64>();
             for (place, other) in self.order.iter().enumerate().filter(|(place, _)| *place != at) {
-                if let Some(round) = rounds[class_of[at]][class_of[place]] {
+                if let Some(round) = rounds[class_of[at] as usize][class_of[place] as usize] {
                     let all = used_s(*other).fold(used, |sum, more| sum + more);
                     weights[at][place] = all / (round * slots);
                 }
@@ -135,35 +138,36 @@ impl Pairs<'_> {
     }
 
     /// Deal out twos of classes to members: first to those who are on the same GPUs, then in order.
-    fn deal(&self, class_of: &[usize], mut open: Open) -> Matched {
-        let mut with = vec![None; class_of.len()];
-        let take = |one: usize, other: usize, open: &mut Open, with: &mut Matched| {
-            let free = with[one].is_none() && with[other].is_none();
-            let free = free && open.take(class_of[one], class_of[other]);
+    fn deal(&self, class_of: &[u32], mut open: Open) -> Matched {
+        let mut with: Matched = vec![None; class_of.len()];
+        let take = |one: u32, other: u32, open: &mut Open, with: &mut Matched| {
+            let (a, b) = (one as usize, other as usize);
+            let free = with[a].is_none() && with[b].is_none();
+            let free = free && open.take(class_of[a], class_of[b]);
             if free {
-                (with[one], with[other]) = (Some(other), Some(one));
+                (with[a], with[b]) = (Some(other), Some(one));
             }
             free
         };
         let behind = self.on_the_same_gpus();
-        for at in 0..behind.len() {
-            let mut beside = behind[at];
+        for (at, next) in (0..).zip(&behind) {
+            let mut beside = *next;
             while let Some(other) = beside {
                 if take(at, other, &mut open, &mut with) {
                     break;
                 }
-                beside = behind[other];
+                beside = behind[other as usize];
             }
         }
         let mut pools = Pools::new(class_of, open.size);
-        for at in 0..class_of.len() {
-            if with[at].is_some() {
+        for (at, class) in (0..).zip(class_of) {
+            if with[at as usize].is_some() {
                 continue;
             }
-            let class = class_of[at];
-            for place in 0..open.with[class].len() {
-                let free = |other: usize| other != at && with[other].is_none();
-                let Some(first) = pools.first(open.with[class][place], free) else { continue };
+            for place in 0..open.with[*class as usize].len() {
+                let beside = open.with[*class as usize][place];
+                let free = |other: u32| other != at && with[other as usize].is_none();
+                let Some(first) = pools.first(beside, free) else { continue };
                 if take(at, first, &mut open, &mut with) {
                     break;
                 }
@@ -173,13 +177,13 @@ impl Pairs<'_> {
     }
 
     /// For each group that shares GPUs, the next behind it that is on the same ones.
-    fn on_the_same_gpus(&self) -> Vec<Option<usize>> {
-        let mut last: Vec<Option<usize>> = vec![None; self.line.seats];
+    fn on_the_same_gpus(&self) -> Vec<Option<u32>> {
+        let mut last: Vec<Option<u32>> = vec![None; self.line.seats];
         let mut behind = vec![None; self.order.len()];
-        for (at, group) in self.order.iter().enumerate() {
-            let Some(seat) = self.groups[*group].seat else { continue };
+        for (at, group) in (0..).zip(self.order) {
+            let Some(seat) = self.groups[*group as usize].seat else { continue };
             if let Some(before) = last[seat as usize].replace(at) {
-                behind[before] = Some(at);
+                behind[before as usize] = Some(at);
             }
         }
         behind
@@ -210,7 +214,8 @@ impl Open {
         open
     }
 
-    fn take(&mut self, one: usize, other: usize) -> bool {
+    fn take(&mut self, one: u32, other: u32) -> bool {
+        let (one, other) = (one as usize, other as usize);
         let left = self.left[one * self.size + other];
         if left > 0 {
             self.left[one * self.size + other] = left - 1;
@@ -222,36 +227,37 @@ impl Open {
 
 /// Members by class, in order, without those at the front that were taken.
 struct Pools {
-    members: Vec<usize>,
+    members: Vec<u32>,
     /// Where each class begins and ends among them.
-    next: Vec<usize>,
-    end: Vec<usize>,
+    next: Vec<u32>,
+    end: Vec<u32>,
 }
 
 impl Pools {
-    fn new(class_of: &[usize], classes: usize) -> Pools {
+    fn new(class_of: &[u32], classes: usize) -> Pools {
         let mut end = vec![0; classes];
-        class_of.iter().for_each(|class| end[*class] += 1);
+        class_of.iter().for_each(|class| end[*class as usize] += 1);
         let mut sum = 0;
         for end in &mut end {
             sum += std::mem::replace(end, sum);
         }
         let next = end.clone();
         let mut members = vec![0; class_of.len()];
-        for (at, class) in class_of.iter().enumerate() {
-            members[end[*class]] = at;
-            end[*class] += 1;
+        for (at, class) in (0..).zip(class_of) {
+            let end = &mut end[*class as usize];
+            members[*end as usize] = at;
+            *end += 1;
         }
         Pools { members, next, end }
     }
 
     /// The first of a class that is free. Whoever was not will not be.
-    fn first(&mut self, class: usize, free: impl Fn(usize) -> bool) -> Option<usize> {
+    fn first(&mut self, class: usize, free: impl Fn(u32) -> bool) -> Option<u32> {
         let next = &mut self.next[class];
-        while *next < self.end[class] && !free(self.members[*next]) {
-            *next += 1;
-        }
-        (*next < self.end[class]).then(|| self.members[*next])
+        let rest = &self.members[*next as usize..self.end[class] as usize];
+        let first = rest.iter().position(|member| free(*member)).unwrap_or(rest.len());
+        *next += first as u32;
+        rest.get(first).copied()
     }
 }
 
@@ -259,4 +265,8 @@ impl Pools {
 pub(super) type Two = (usize, usize, u32);
 
 /// With whom each is.
-pub(super) type Matched = Vec<Option<usize>>;
+pub(super) type Matched = Vec<Option<u32>>;
+
+fn narrow(with: &[Option<usize>]) -> Matched {
+    with.iter().map(|with| with.map(|with| with as u32)).collect()
+}
