@@ -180,6 +180,17 @@ pub enum Reason {
         /// The most that is free together.
         largest: u32,
     },
+    /// Enough is free together, but without the CPUs and the memory that it needs beside it.
+    ShortBeside {
+        /// GPUs it needs together.
+        need: u32,
+        /// CPU cores beside each of them, thousandths.
+        cpu_milli: u32,
+        /// Host memory beside each of them, MB.
+        memory_mb: u32,
+        /// The most GPUs that are free together and have that beside them.
+        largest: u32,
+    },
     /// No kind of cell is ever large enough.
     NoSuchCell {
         /// GPUs it needs in cells of one kind.
@@ -312,6 +323,7 @@ impl Reason {
             | Reason::Behind { .. }
             | Reason::NotEnoughFree { .. }
             | Reason::Fragmented { .. }
+            | Reason::ShortBeside { .. }
             | Reason::CellsTaken { .. }
             | Reason::CellsBad { .. }
             | Reason::WouldDelay { .. }
@@ -378,6 +390,7 @@ impl Reason {
             Reason::Behind { .. } => "behind",
             Reason::NotEnoughFree { .. } => "not-enough-free",
             Reason::Fragmented { .. } => "fragmented",
+            Reason::ShortBeside { .. } => "short-beside",
             Reason::WouldDelay { .. } => "would-delay",
             Reason::Leased { .. } => "leased",
             Reason::Planned { .. } => "planned",

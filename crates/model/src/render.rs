@@ -270,6 +270,24 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
             format!("it needs {need} GPUs together; {free} are free, at most {largest} together"),
             Some(format!("at {largest} GPUs, or spread over more nodes, it might start now")),
         ),
+        Reason::ShortBeside { need: 0, cpu_milli, memory_mb, .. } => (
+            format!("it needs {}, and no node has that left", amounts(0, cpu_milli, memory_mb)),
+            Some("with less it might start now".into()),
+        ),
+        Reason::ShortBeside { need, cpu_milli, memory_mb, largest } => {
+            let beside = amounts(0, cpu_milli, memory_mb);
+            let asked = match need {
+                1 => format!("one GPU with {beside}"),
+                _ => format!("{need} GPUs together, each with {beside}"),
+            };
+            let free = match largest {
+                0 => "no GPU that is free has that beside it".into(),
+                1 => "one GPU that is free has that beside it".into(),
+                _ => format!("at most {largest} that are free together have that beside them"),
+            };
+            let hint = "with fewer CPUs or less memory beside its GPUs it might start now";
+            (format!("it needs {asked}, and {free}"), Some(hint.into()))
+        }
         Reason::WouldDelay { job, starts, by } => (
             format!(
                 "it would run {by} into the reservation of job {}, which is to start at {starts}",

@@ -232,6 +232,8 @@ impl Simulation {
         // Where GPUs are counted nobody is moved: it was for another, who then found no place.
         let in_vain = matches!(self.world.rules.starts, Starts::Counted | Starts::AddingUp);
         let is_moved = reason == Reason::Rearranged && !in_vain;
+        // Who has been tried out goes on elsewhere, if only later.
+        let is_moved = is_moved || matches!(reason, Reason::Profiled { .. });
         match reason {
             _ if is_moved => record.moves += 1,
             _ if reason.is_own_doing() => {}

@@ -265,7 +265,9 @@ impl Simulation {
             step.actions.drain(..).for_each(|action| self.act(action));
             self.answer_with_paces();
             decided |= step.report.is_some();
-            self.wake = step.wake.filter(|_| !self.is_over());
+            // Where time passes in rounds nobody decides within one.
+            let wake = step.wake.map(|at| self.world.round_over(at));
+            self.wake = wake.filter(|_| !self.is_over());
             self.step = step;
             // Whoever followed a job that is over has its turn at the same moment.
             let again = over && self.wake == Some(self.now);

@@ -33,6 +33,8 @@ pub const LOSSES_MIN: usize = 4;
 /// Levels that are tried, and steps by which the best of them is refined.
 const LEVELS: usize = 24;
 const REFINED: usize = 40;
+/// What is below zero falls no further than so many times as far as it was seen to.
+const FURTHER: f64 = 16.0;
 
 impl Falling {
     /// The loss after so much work.
@@ -68,9 +70,15 @@ pub fn fit_falling(losses: &[(f64, f64)]) -> Option<Falling> {
 /// The best level for a way to fall: tried at some, then refined by golden sections.
 fn best(losses: &[(f64, f64)], fall: Fall, least: f64, most: f64) -> Option<Falling> {
     let range = most - least;
-    // A loss is at least zero, unless some are below.
-    let (low, high) = (if least >= 0.0 { 0.0 } else { least - range }, least - 1e-3 * range);
-    let at = |part: f64| at_level(losses, fall, low + (high - low) * part);
+    let near = 1e-3 * range;
+    let level = |part: f64| match least >= 0.0 {
+        // A loss is at least zero.
+        true => (least - near) * part,
+        // Of what can be below zero, such as a score with its sign changed, nobody knows how far
+        // down it goes: some times as far as it has come, and nearer levels are tried more closely.
+        false => least - near * (FURTHER / 1e-3).powf(1.0 - part),
+    };
+    let at = |part: f64| at_level(losses, fall, level(part));
     let error = |part: f64| at(part).map_or(f64::INFINITY, |found| found.error);
     let parts = (0..=LEVELS).map(|index| index as f64 / LEVELS as f64);
     let first = parts.min_by(|a, b| error(*a).total_cmp(&error(*b)))?;
@@ -144,6 +152,18 @@ mod tests {
         let found = fit_falling(&losses(exponential)).expect("it falls");
         assert_eq!(found.fall, Fall::Exponential);
         assert!((found.at(2000.0) - 0.7).abs() < 0.01, "{found:?}");
+    }
+
+    /// A score that rises to 0.9, of which a fifth has been seen, and the same less 0.9.
+    #[test]
+    fn it_does_not_matter_where_zero_is() {
+        let falls = |done: f64| 0.9 * (-done / 4000.0).exp();
+        let [above, below] = [0.0, 0.9].map(|less| {
+            let found = fit_falling(&losses(|done| falls(done) - less)).expect("it falls");
+            found.at(20_000.0) + less
+        });
+        let right = falls(20_000.0);
+        assert!((above - right).abs() < 0.02 && (below - right).abs() < 0.02, "{above} {below}");
     }
 
     #[test]

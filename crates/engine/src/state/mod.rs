@@ -19,8 +19,8 @@ use clearing::Clearing;
 use crate::fleet::{Draft, Fleet, Grip};
 use crate::rules::Rules;
 use heeler_model::{
-    Assignment, Cluster, Demand, Generation, JobId, JobSpec, KindSet, NodeId, Placement, Reason,
-    Reservation, Time, Transition,
+    Assignment, Cluster, Demand, Generation, JobId, JobSpec, KindSet, NodeId, Placement, Reach,
+    Reason, Reservation, Sizes, Time, Transition,
 };
 use smallvec::SmallVec;
 use std::cell::{Ref, RefCell};
@@ -41,6 +41,8 @@ pub struct State {
     /// The most GPUs a demand could ever have and of which kinds, or why it can never be met, by
     /// class.
     ever: Vec<Result<(u32, KindSet), Reason>>,
+    /// Whether a node could ever have all of it, by class.
+    on_a_node: Vec<bool>,
     classes: BTreeMap<Demand, DemandId>,
     /// GPUs that jobs told to stop have not given back yet.
     pub(crate) clearing: Clearing,
@@ -73,6 +75,7 @@ impl State {
             jobs: JobTable::default(),
             demands: Vec::new(),
             ever: Vec::new(),
+            on_a_node: Vec::new(),
             classes: BTreeMap::new(),
             clearing: Clearing::default(),
             held: BTreeMap::new(),
@@ -107,6 +110,11 @@ impl State {
     /// A copy of what is free to try things out on, without copying. Only one at a time.
     pub fn draft(&self) -> Draft<'_> {
         Draft::new(self.fleet.borrow_mut())
+    }
+
+    /// Whether one node could have all that a job asks for, were it empty.
+    pub fn could_be_on_a_node(&self, job: &Job) -> bool {
+        self.on_a_node[job.demand.0 as usize]
     }
 
     /// The jobs that are not done.
@@ -165,7 +173,11 @@ impl State {
         }
         let class = DemandId(self.demands.len() as u32);
         self.demands.push(*demand);
-        self.ever.push(self.fleet.get_mut().could_ever(demand));
+        let fleet = self.fleet.get_mut();
+        self.ever.push(fleet.could_ever(demand));
+        let sizes = Sizes::rigid(demand.asked());
+        let near = Demand { reach: Reach::Node, sizes, ..*demand };
+        self.on_a_node.push(fleet.could_ever(&near).is_ok());
         self.classes.insert(*demand, class);
         class
     }

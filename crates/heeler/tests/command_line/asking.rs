@@ -56,6 +56,27 @@ fn a_job_that_waits_says_why_and_until_when() {
     assert_eq!(json["would_start_with"], 4);
 }
 
+/// One node of four GPUs and 16 CPUs, of which the first job takes 13 and has one GPU.
+#[test]
+fn who_is_short_of_cpus_is_not_told_of_gpus() {
+    let folder = Folder::new();
+    folder.write("c.toml", "[[nodes]]\ngpus = 4\ncpus = 16\nmemory-mb = 65536\n");
+    let rows = "a,0,1,1000,13,1024\nb,0,1,1000,13,1024\nc,0,2,1000,2,1024\nd,0,1,10,1,65536\n";
+    folder.write("t.csv", &format!("id,submit_s,gpus,duration_s,cpus,memory_mb\n{rows}"));
+    let asked = "--trace t.csv --cluster c.toml --recipe fifo-skip --at 60";
+    let said = folder.run(&format!("why b {asked}")).good();
+    assert!(said.contains("it needs one GPU with 13 CPU cores with 1 GB of memory, and"), "{said}");
+    assert!(said.contains("no GPU that is free has that beside it"), "{said}");
+    let json = folder.run(&format!("why c {asked} --json")).json();
+    assert_eq!(json["reason"]["reason"], "short-beside");
+    assert_eq!(
+        (json["reason"]["need"].as_u64(), json["reason"]["largest"].as_u64()),
+        (Some(2), Some(1))
+    );
+    let json = folder.run(&format!("why d {asked} --json")).json();
+    assert_eq!(json["reason"]["memory_mb"], 65536);
+}
+
 #[test]
 fn what_if_answers_for_another_request() {
     let folder = folder();

@@ -39,19 +39,25 @@ impl Ladder {
         }
     }
 
+    /// For how long a job insists on one node: not at all, if there is none that is large enough.
+    fn on_a_node(&self, job: &Job, view: &View) -> Span {
+        if view.could_be_on_a_node(job) { self.node } else { Span::ZERO }
+    }
+
     /// When a waiting job will next be content with less, if nothing happens before.
-    pub fn relaxes(&self, job: &Job, now: Time) -> Option<Time> {
-        let from = self.from(job)?;
-        let times = [from + self.node, from + self.node + self.rack];
-        times.into_iter().find(|at| *at > now)
+    pub fn relaxes(&self, job: &Job, view: &View) -> Option<Time> {
+        let (from, node) = (self.from(job)?, self.on_a_node(job, view));
+        let times = [from + node, from + node + self.rack];
+        times.into_iter().find(|at| *at > view.now())
     }
 
     /// How near to each other its GPUs must be by now.
-    fn reach(&self, job: &Job, now: Time) -> Reach {
-        let waited = self.from(job).map_or(Span::ZERO, |from| now.since(from));
-        if waited < self.node {
+    fn reach(&self, job: &Job, view: &View) -> Reach {
+        let waited = self.from(job).map_or(Span::ZERO, |from| view.now().since(from));
+        let node = self.on_a_node(job, view);
+        if waited < node {
             Reach::Node
-        } else if waited < self.node + self.rack {
+        } else if waited < node + self.rack {
             Reach::Rack
         } else {
             Reach::Cluster
@@ -62,13 +68,13 @@ impl Ladder {
 impl Allocate for Ladder {
     fn wants(&self, job: &Job, view: &View) -> Wants {
         let mut want = Want::as_asked(job);
-        want.demand.reach = want.insists.max(self.reach(job, view.now()));
+        want.demand.reach = want.insists.max(self.reach(job, view));
         smallvec![want]
     }
 
     /// Who has waited for longer may be content with what another of its demand is not.
     fn class(&self, job: &Job, view: &View) -> u64 {
-        match self.reach(job, view.now()) {
+        match self.reach(job, view) {
             _ if self.listens(job) => 0,
             Reach::Node => 1,
             Reach::Rack => 2,

@@ -216,10 +216,10 @@ impl Policy for Groups {
                 }
                 Fate::Runs(given) => {
                     stays[standing.place as usize] = true;
-                    plan.start(standing.id, settled.given[given].clone());
+                    plan.start(standing.id, settled.given[given as usize].clone());
                     continue;
                 }
-                Fate::Waits(reason) => Some(reason),
+                Fate::Waits(why) => Some(settled.reasons[why as usize]),
                 Fate::Out => found.refused.remove(&(ahead as u32)),
             };
             // Who waits for its turn need not be told, unless somebody asks.

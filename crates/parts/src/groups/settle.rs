@@ -28,9 +28,9 @@ pub(super) enum Fate {
     /// It keeps what it has.
     Stays,
     /// It gets one of what is given.
-    Runs(usize),
-    /// It gets nothing.
-    Waits(Reason),
+    Runs(u32),
+    /// It gets nothing, for one of the reasons.
+    Waits(u32),
 }
 
 /// What becomes of everybody.
@@ -39,6 +39,8 @@ pub(super) struct Settled {
     pub fates: Vec<Fate>,
     /// What is given.
     pub given: Vec<Assignment>,
+    /// Why some get nothing.
+    pub reasons: Vec<Reason>,
     runs: usize,
     refused: bool,
 }
@@ -57,7 +59,8 @@ pub(super) fn settle(groups: &[Group], line: &Line, view: &View) -> Settled {
 
 fn lay_out(order: &[&Group], line: &Line, keep: bool, view: &View) -> Settled {
     let fates = vec![Fate::Out; view.jobs().places()];
-    let mut settled = Settled { fates, given: Vec::new(), runs: 0, refused: false };
+    let (given, reasons) = (Vec::new(), Vec::new());
+    let mut settled = Settled { fates, given, reasons, runs: 0, refused: false };
     let mut left: Vec<&Group> = order.to_vec();
     let mut sitters = Sitters::default();
     if keep {
@@ -79,9 +82,13 @@ fn lay_out(order: &[&Group], line: &Line, keep: bool, view: &View) -> Settled {
 fn stays(group: &Group, line: &[Standing], settled: &mut Settled, view: &View) -> bool {
     let first = group.first(line);
     let Some(on) = &first.job.assignment else { return false };
-    // Whoever shares GPUs with others has their seat.
-    let same = |standing: &Standing| {
-        standing.seat == first.seat && standing.job.assignment.as_ref() == Some(on)
+    // Whoever shares GPUs with others has their seat, and is where all are who have it.
+    let same = |standing: &Standing| match &standing.job.assignment {
+        Some(other) if standing.seat == first.seat => match first.seat {
+            Some(_) => other.share == on.share && other.portion == on.portion,
+            None => other == on,
+        },
+        _ => false,
     };
     // Another recipe may have let it grow.
     let stays = on.placement.gpus() == group.gpus(line)
@@ -167,7 +174,7 @@ impl<'a> Desk<'a> {
         if !alone {
             return false;
         }
-        let given = self.settled.given.len();
+        let given = self.settled.given.len() as u32;
         self.settled.given.push(sitting.on.clone());
         for standing in sitting.others(self.line) {
             self.draft.claim(place, Grip::of(&standing.job.spec.demand, sitting.on));
@@ -198,7 +205,9 @@ impl<'a> Desk<'a> {
             Err(reason) => reason,
         };
         self.settled.refused = true;
-        self.note(group, Fate::Waits(reason));
+        let why = self.settled.reasons.len() as u32;
+        self.settled.reasons.push(reason);
+        self.note(group, Fate::Waits(why));
     }
 
     /// Give a group GPUs that nobody else has, if there is room for all of it.
@@ -216,7 +225,7 @@ impl<'a> Desk<'a> {
             }
             self.draft.claim(placement, grip);
         }
-        let given = self.settled.given.len();
+        let given = self.settled.given.len() as u32;
         self.settled.given.push(Assignment::new(placement.clone(), share));
         self.note(group, Fate::Runs(given));
         self.settled.runs += group.members.len();

@@ -21,7 +21,7 @@ impl Order for Patient {
 
     fn bends(&self, job: &Job, view: &View) -> Option<Time> {
         let waits = job.phase == Phase::Waiting;
-        let next = self.ladder.relaxes(job, view.now()).filter(|_| waits);
+        let next = self.ladder.relaxes(job, view).filter(|_| waits);
         [next, self.order.bends(job, view)].into_iter().flatten().min()
     }
 

@@ -58,9 +58,19 @@ pub(crate) fn why_not(want: &Want, free: &Draft) -> Reason {
     let grip = Grip::from(&want.demand);
     let need = want.gpus;
     let count = free.free_of(want.demand.kinds);
-    if count < need || need == 0 {
+    if count < need {
         return Reason::NotEnoughFree { need, free: count };
     }
-    let largest = kinds(want, free).map(|kind| free.most_together(kind, grip)).max();
-    Reason::Fragmented { need, free: count, largest: largest.unwrap_or(0) }
+    let (cpu_milli, memory_mb) = (grip.cpu_milli, grip.memory_mb);
+    if need == 0 {
+        return Reason::ShortBeside { need, cpu_milli, memory_mb, largest: 0 };
+    }
+    let most = |grip| kinds(want, free).map(|kind| free.most_together(kind, grip)).max();
+    let largest = most(grip).unwrap_or(0);
+    // Were it for GPUs alone, it would fit.
+    let bare = Grip { cpu_milli: 0, memory_mb: 0, ..grip };
+    if largest < need && bare != grip && most(bare).unwrap_or(0) >= need {
+        return Reason::ShortBeside { need, cpu_milli, memory_mb, largest };
+    }
+    Reason::Fragmented { need, free: count, largest }
 }

@@ -95,7 +95,7 @@ impl Andreas {
         let (job, reckoning) = (candidate.job, &self.reckoning);
         let work = left(&*reckoning.predict, job, reckoning.margin, view);
         let again_s = reckoning.restart_s(job) * self.caution(candidate);
-        let mut put_off = f64::INFINITY;
+        let (mut put_off, mut to_stay) = (f64::INFINITY, 0.0);
         let mut costs: SmallVec<[(bool, f64, Shape); 4]> = SmallVec::new();
         for shape in shapes.for_job(job, u32::MAX, view) {
             let speed = speed(candidate, shape, shapes, view);
@@ -116,6 +116,7 @@ impl Andreas {
             let is_late = due(job).is_some_and(|due| end > due);
             let cost = energy(needs_s) + self.lateness(candidate, needs_s, view);
             costs.push((is_late, cost, shape));
+            to_stay = if stays { cost } else { to_stay };
             // Whoever is put off starts again, in whatever shape.
             let later_s = anew_s + self.round.secs_f64();
             put_off = put_off.min(energy(anew_s) + self.lateness(candidate, later_s, view));
@@ -123,6 +124,8 @@ impl Andreas {
         // Whoever can be in time is not put off for being late to be cheaper.
         let in_time = costs.iter().filter(|(is_late, ..)| !is_late).map(|(_, cost, _)| *cost);
         put_off = in_time.min_by(f64::total_cmp).map_or(put_off, |least| put_off.max(least));
+        // Nor is anybody who runs stopped to wait for what is cheaper and may never come free.
+        put_off = put_off.max(to_stay);
         costs.retain(|(_, cost, _)| *cost <= put_off * (1.0 + EVEN));
         let by_gpus = |a: &Shape, b: &Shape| a.gpus.cmp(&b.gpus);
         costs.sort_by(|a, b| {

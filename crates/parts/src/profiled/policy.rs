@@ -207,14 +207,12 @@ impl Profiled {
         Ok(on)
     }
 
-    /// Those who have been tried out, least predicted service first. Where GPUs are shared, others
+    /// Those who have been tried out, also who has been just now, least predicted service first. Where GPUs are shared, others
     /// pass a job for which there is no room.
     fn go_on<'a>(&self, old: &[Place], floor: &mut Floor<'a>, view: &View<'a>, plan: &mut Plan) {
         let mut residents = self.residents(floor, view);
         floor.close_trials(&residents);
-        let stopped: BTreeSet<JobId> = plan.stop.iter().map(|stop| stop.job).collect();
-        let idle = |id: &JobId| self.books.trying.contains(id) || stopped.contains(id);
-        let mut empty = self.books.placed.iter().all(|(.., id)| idle(id));
+        let mut empty = self.books.placed.iter().all(|(.., id)| self.books.trying.contains(id));
         let mut failed: Option<(u32, JobId)> = None;
         for (key, _, id) in old {
             let job = view.state().job(*id);
@@ -233,7 +231,12 @@ impl Profiled {
                 Err(reason) => {
                     let limited = matches!(reason, Reason::OverLimit { .. });
                     failed = failed.or((!limited).then_some((0, *id)));
-                    plan.wait.push(Wait { job: *id, reason });
+                    if job.is_placed() {
+                        let reason = Reason::Profiled { ran: job.attained_at(view.now()) };
+                        plan.stop.push(Stop { job: *id, reason });
+                    } else {
+                        plan.wait.push(Wait { job: *id, reason });
+                    }
                 }
             }
         }
@@ -244,6 +247,7 @@ impl Profiled {
             let placed = floor.within_limits(job, share).and_then(|()| floor.place(job, share));
             if let Ok(placement) = placed {
                 plan.wait.retain(|wait| wait.job != id);
+                plan.stop.retain(|stop| stop.job != id);
                 plan.start(id, Assignment::new(placement, share));
             }
         }
@@ -254,17 +258,18 @@ impl Policy for Profiled {
     fn plan(&self, view: &View) -> Plan {
         let mut plan = Plan::none();
         let trials = self.trials(view).collect();
-        let (new, old): (Vec<Place>, Vec<Place>) =
+        let (new, mut old): (Vec<Place>, Vec<Place>) =
             self.books.queue.iter().partition(|place| self.is_new(view.job(place.2), view));
         let mut floor = Floor::new(view, trials);
         for id in &self.books.trying {
             let job = view.state().job(*id);
             if self.tried_at(job) <= view.now() {
-                let reason = Reason::Profiled { ran: job.attained_at(view.now()) };
-                plan.stop.push(Stop { job: *id, reason });
                 floor.give_back(job);
+                let key = self.books.keys.get(id).copied().unwrap_or_default();
+                old.push((key, job.submitted, *id));
             }
         }
+        old.sort_unstable();
         self.try_out(&new, &mut floor, view, &mut plan);
         self.go_on(&old, &mut floor, view, &mut plan);
         plan
@@ -291,7 +296,13 @@ impl Policy for Profiled {
                 self.books.load.pass(view.now());
                 self.books.hopes.retain(|(until, _)| *until > view.now());
             }
-            Note::Decided => self.books.stirred = false,
+            Note::Decided => {
+                self.books.stirred = false;
+                // Who may stay where it was tried out just runs there.
+                let trying = std::mem::take(&mut self.books.trying);
+                let goes_on = |id: &JobId| self.tried_at(view.job(*id)) > view.now();
+                self.books.trying = trying.into_iter().filter(goes_on).collect();
+            }
             Note::Began(_)
             | Note::Progressed(_)
             | Note::Reported { .. }

@@ -3,6 +3,8 @@
 
 use super::scene::{Row, Scene, job};
 use heeler_engine::Starts;
+use heeler_sim::workload::{GeneratorOptions, Shape};
+use heeler_sim::world::WorldCard;
 
 const ANYWHERE: (&str, &str) = ("place", "anywhere");
 
@@ -56,4 +58,21 @@ fn who_was_stopped_may_go_on_elsewhere() {
     let run = scene("2x2", table).run("srtf", &[ANYWHERE]);
     assert_eq!([run.start("gang"), run.end("gang")], [50.0, 150.0]);
     assert_eq!([run.end("x"), run.end("c"), run.end("y")], [300.0, 500.0, 1040.0]);
+}
+
+/// In the world of that simulator time passes in rounds of five minutes, also for recipes with
+/// rounds, leases, ladders, trials or limits of their own.
+#[test]
+fn nobody_decides_within_a_round() {
+    let options = GeneratorOptions { shape: Shape::Philly, jobs: 60, ..Default::default() };
+    for recipe in ["las", "tiresias", "e-las", "philly", "lucid", "jpas", "muri-l", "slaq"] {
+        let mut scene = Scene::generated("2x4", &options);
+        scene.world = WorldCard::find("blox").expect("a world").world();
+        let seen = scene.run(recipe, &[]);
+        assert!(seen.stays.len() >= 50, "{recipe}: somebody ran");
+        for stay in &seen.stays {
+            let within = stay.from.micros() % 300_000_000;
+            assert_eq!(within, 0, "{recipe}: {} starts at {}", stay.job, stay.from);
+        }
+    }
 }

@@ -40,6 +40,27 @@ fn andreas_takes_the_cheapest_that_is_in_time() {
     assert!(late < 3630.0, "where starting is free, the frugal ones alone would do: {late}");
 }
 
+/// A frugal GPU, which `long` has for hours, and a fast one. `short` waits for the frugal one as long
+/// as it would be in time there; then it takes the fast one and stays, though with what it has done
+/// by then there would be time to wait once more.
+#[test]
+fn andreas_stops_nobody_to_wait_for_cheaper_gpus() {
+    let rows = [
+        job("long", 0, 1, 20_000).due(&[(20_100, 1)]),
+        job("short", 60, 1, 3600).due(&[(8000, 1)]),
+    ];
+    let mut scene = Scene::new("1x1:fast+1x1:frugal", rows);
+    (scene.cluster.kinds[0].watts, scene.cluster.kinds[1].watts) = (300, 70);
+    scene.cluster.kinds[0].speed = heeler_model::Milli(2000);
+    for world in ["plain", "everyday"] {
+        scene.world = WorldCard::find(world).expect("a world").world();
+        scene.world.failures = None;
+        let seen = scene.run("andreas", &[]);
+        assert_eq!(seen.stays("short").len(), 1, "{world}: {:?}", seen.stays("short"));
+        assert!(seen.end("short") <= 8000.0, "{world}");
+    }
+}
+
 /// Alone, with as much time as it takes on fast GPUs up to more than on frugal ones, where starting
 /// takes most of a minute and stopping a third of one: it does not go to and fro.
 #[test]

@@ -40,6 +40,20 @@ fn lucid_lets_nobody_wait_long_for_a_trial() {
     assert_eq!(run.stays("three"), [(150.0, 1150.0, 2, 1)]);
 }
 
+/// All come at once, and nobody waits longer than a trial takes. When that of the first is over,
+/// the others may go on without one, but it is the shortest and goes on before them.
+#[test]
+fn lucid_goes_on_in_its_place_after_a_trial() {
+    let mut table = vec![job("short", 0, 8, 300)];
+    table.extend(["one", "two", "three"].map(|name| job(name, 0, 8, 1000)));
+    let knobs = &[ORACLE, ("nodes", "1"), ("time", "200 s"), ("patience", "200 s")];
+    let run = Scene::new("4x8", table).run("lucid", knobs);
+    assert_eq!(run.stays("short"), [(0.0, 200.0, 8, 1), (200.0, 300.0, 8, 1)]);
+    assert_eq!(["one", "two", "three"].map(|name| run.start(name)), [200.0, 200.0, 300.0]);
+    let restarts = Summary::of(&run.simulation).restarts;
+    assert_eq!((restarts.preemptions, restarts.moves), (0, 1), "it went elsewhere once");
+}
+
 /// Whether the second of two jobs starts beside the first on the one GPU there is.
 fn share(first: Row, second: Row) -> bool {
     let run = Scene::new("1x1", [first, second]).run("lucid", MAIN);

@@ -37,6 +37,18 @@ fn philly_tries_one_rack_before_any_nodes() {
     assert_eq!(starts([3, 4, 3, 4]), [(910.0, 1010.0, 2, 2)], "in two after a quarter of an hour");
 }
 
+/// Two racks of two nodes of four; one node of each rack comes free at 300 s, the others stay.
+#[test]
+fn philly_begins_with_a_rack_where_no_node_is_large_enough() {
+    let lengths = [10_000, 300, 300, 10_000];
+    let names = ["0", "1", "2", "3"];
+    let mut jobs: Vec<Row> =
+        names.iter().zip(lengths).map(|(name, length)| job(name, 0, 4, length)).collect();
+    jobs.push(job("large", 10, 8, 100));
+    let seen = Scene::new("4x4/2", jobs).run("philly", &[]);
+    assert_eq!(seen.stays("large"), [(610.0, 710.0, 8, 2)], "ten minutes for a rack");
+}
+
 /// A job that was stopped is patient anew, and nobody who has been patient for long waits for it.
 #[test]
 fn philly_lets_the_patient_pass_equals_who_are_not() {
