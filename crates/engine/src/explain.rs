@@ -83,9 +83,12 @@ impl Engine {
                     }
                     // What others would leave for it, or have had, is not what it waits for.
                     None => match (verdict_in(&plan, id), self.first_looked_at(id)) {
-                        (Reason::NotEnoughFree { .. } | Reason::ShareSpent { .. }, Some(until)) => {
-                            waits(Reason::RoundNotOver { until })
-                        }
+                        (
+                            Reason::NotEnoughFree { .. }
+                            | Reason::ShareSpent { .. }
+                            | Reason::PutOff { .. },
+                            Some(until),
+                        ) => waits(Reason::RoundNotOver { until }),
                         (reason, _) => waits(reason),
                     },
                 }

@@ -87,6 +87,11 @@ pub enum Reason {
         /// When that is.
         until: Time,
     },
+    /// Enough is free, but the recipe has put it off for a round: it reckons that to be better.
+    PutOff {
+        /// When it decides again.
+        until: Time,
+    },
     /// The cluster serves others until a lease ends.
     Protected {
         /// Who holds the lease.
@@ -326,6 +331,7 @@ impl Reason {
             | Reason::ShortBeside { .. }
             | Reason::CellsTaken { .. }
             | Reason::CellsBad { .. }
+            | Reason::PutOff { .. }
             | Reason::WouldDelay { .. }
             | Reason::Leased { .. }
             | Reason::Planned { .. }
@@ -377,6 +383,7 @@ impl Reason {
             Reason::AfterJobs { .. } => "after-jobs",
             Reason::NotNeeded { .. } => "not-needed",
             Reason::RoundNotOver { .. } => "round-not-over",
+            Reason::PutOff { .. } => "put-off",
             Reason::Protected { .. } => "protected",
             Reason::ShareSpent { .. } => "share-spent",
             Reason::PausedAtRung { .. } => "paused-at-rung",

@@ -288,6 +288,13 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
             let hint = "with fewer CPUs or less memory beside its GPUs it might start now";
             (format!("it needs {asked}, and {free}"), Some(hint.into()))
         }
+        Reason::PutOff { until } => {
+            let until = names.time(until);
+            (
+                format!("GPUs are free, but the recipe puts it off; it decides again at {until}"),
+                None,
+            )
+        }
         Reason::WouldDelay { job, starts, by } => (
             format!(
                 "it would run {by} into the reservation of job {}, which is to start at {starts}",

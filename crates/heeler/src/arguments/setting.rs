@@ -253,6 +253,27 @@ impl Setting {
         Ok(())
     }
 
+    /// Say so where recipes put jobs together in a world that knows nothing that they could gain by
+    /// it: there that looks like a mistake of the recipe.
+    pub(crate) fn note_sharing<'a>(&self, runs: impl Iterator<Item = (&'a Choice, f64)>) {
+        let gains = self.arguments.pairs.is_some() || !self.world.world().sharing.gains_nothing();
+        let packed =
+            |(choice, shared): &(&Choice, f64)| *shared > 0.0 && choice.card.build().packs();
+        let mut names: Vec<&str> =
+            runs.filter(|run| !gains && packed(run)).map(|(choice, _)| &choice.label[..]).collect();
+        names.dedup();
+        if names.is_empty() {
+            return;
+        }
+        eprintln!(
+            "note: world `{}` knows nothing that jobs on one GPU could gain: they are as slow as one \
+             after the other, which is what {} did; `--world everyday` lets jobs interleave whose \
+             stages are known, and `--pairs FILE` says what was measured of two",
+            self.world.name,
+            names.join(", ")
+        );
+    }
+
     /// What jobs of a trace do alone on each kind of GPU, by model and number of GPUs.
     fn rates_alone(&self) -> BTreeMap<(ModelId, u32), Vec<f64>> {
         let jobs = match &self.source {

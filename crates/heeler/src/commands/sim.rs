@@ -72,6 +72,7 @@ impl Sim {
         let facts = setting.facts(self.draw.load, self.draw.seed);
         let simulation = simulate(&scene, &choice, self.until, self.report.is_some());
         let summary = Summary::of(&simulation);
+        setting.note_sharing([(&choice, summary.gpu_hours.shared)].into_iter());
         let workload = self.setting.trace.as_deref().and_then(|trace| trace.file_stem()?.to_str());
         let compare = |path| Agreement::with_workload(&simulation, path, workload);
         let against = self.against.as_deref().map(compare).transpose()?;

@@ -188,9 +188,8 @@ impl Policy for ShapeRounds {
             *shape = given.next_if(|(of, _)| of == id).and_then(|(_, shape)| shape);
         }
         let mut plan = settle(&all, self.next_round(now), self.allot.settling(), view);
-        let more = |reason: Reason| {
-            matches!(reason, Reason::RoundNotOver { .. } | Reason::NotEnoughFree { .. })
-        };
+        let more =
+            |reason: Reason| matches!(reason, Reason::PutOff { .. } | Reason::NotEnoughFree { .. });
         for wait in plan.wait.iter_mut().filter(|wait| more(wait.reason)) {
             let said = self.allot.why(view.state().job(wait.job), view);
             wait.reason = said.unwrap_or(wait.reason);

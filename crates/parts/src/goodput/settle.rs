@@ -199,7 +199,7 @@ impl<'a> Desk<'a> {
             let (need, free) = (demand.sizes.min, self.draft.free_of(demand.kinds));
             let reason = self.refused.get(id).copied().unwrap_or(match free < need {
                 true => Reason::NotEnoughFree { need, free },
-                false => Reason::RoundNotOver { until },
+                false => Reason::PutOff { until },
             });
             plan.wait.push(Wait { job: *id, reason });
         }

@@ -80,6 +80,12 @@ pub struct Sharer {
 }
 
 impl Sharing {
+    /// Whether jobs on one GPU are as slow together as one after the other, whatever they do.
+    pub fn gains_nothing(&self) -> bool {
+        let known = self.interleave.is_some() || self.pairs.is_some() || self.table.is_some();
+        self.proportional && !self.guarantee && !known
+    }
+
     /// The part of its pace alone that a job has beside others on a GPU of a kind.
     pub fn pace(&self, job: Sharer, kind: KindId, others: impl Iterator<Item = Sharer>) -> f64 {
         let (mut pace, mut guessed) = (1.0, false);

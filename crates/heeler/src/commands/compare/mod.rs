@@ -189,6 +189,10 @@ impl Compare {
             let mistake = Mistake::new("there are no jobs to compare recipes by");
             return Err(mistake.hint("give a trace with jobs, or more --jobs").into());
         }
+        let by_recipe = |summaries: &[Summary]| summaries.iter().map(|s| s.gpu_hours.shared).sum();
+        let of_load =
+            |all| std::iter::zip(&plan.choices, all).map(|(c, s): (_, &Vec<_>)| (c, by_recipe(s)));
+        plan.setting.note_sharing(results.summaries.iter().take(1).flat_map(of_load));
         // What was computed for so long is shown even if it cannot be written.
         let written = self.write(&plan, &results);
         let printed = match self.json {
