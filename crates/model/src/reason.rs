@@ -169,11 +169,11 @@ pub enum Reason {
         /// The one that blocks.
         first: JobId,
     },
-    /// Too little is free.
+    /// Too little is left for it.
     NotEnoughFree {
         /// GPUs it needs.
         need: u32,
-        /// GPUs of its kinds that are free.
+        /// GPUs of its kinds that are free, without those that are kept for others.
         free: u32,
     },
     /// Enough is free, but not together.

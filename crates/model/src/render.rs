@@ -257,9 +257,13 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
         ),
         Reason::NotEnoughFree { need, free } => (
             format!(
-                "it needs {} and {} free",
+                "it needs {} and {} left for it",
                 if need == 1 { "one GPU".into() } else { format!("{need} GPUs") },
-                if free == 1 { "one is".into() } else { format!("{free} are") }
+                match free {
+                    0 => "none is".into(),
+                    1 => "one is".into(),
+                    free => format!("{free} are"),
+                }
             ),
             (free > 0).then(|| match free {
                 1 => "with one GPU it might start now".into(),
@@ -267,7 +271,10 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
             }),
         ),
         Reason::Fragmented { need, free, largest } => (
-            format!("it needs {need} GPUs together; {free} are free, at most {largest} together"),
+            format!(
+                "it needs {need} GPUs together; {} left for it, at most {largest} together",
+                if free == 1 { "one is".into() } else { format!("{free} are") }
+            ),
             Some(format!("at {largest} GPUs, or spread over more nodes, it might start now")),
         ),
         Reason::ShortBeside { need: 0, cpu_milli, memory_mb, .. } => (

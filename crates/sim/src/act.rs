@@ -69,7 +69,7 @@ impl Simulation {
             None if !is_trial => Outcome::TurnedAway,
             _ => Outcome::StoppedEarly,
         };
-        if record.milli == 0 {
+        if record.milli == 0.0 {
             record.waited += now.since(record.held_since);
             record.held_since = now;
         }
@@ -98,10 +98,8 @@ impl Simulation {
         let record = &mut self.records[job];
         record.stamp += 1;
         record.pace = 0.0;
-        record.held_milli = record.held_milli_at(self.now);
-        let milli = std::mem::take(&mut record.milli);
         record.held_since = self.now;
-        self.watch.frees(job, milli, self.now);
+        self.ends_to_hold(job);
         self.running.retain(|other| *other != job);
         if let Some(replica) = self.replica(job) {
             let lost = matches!(exit, Exit::Lost { .. });
@@ -146,8 +144,7 @@ impl Simulation {
             // What was done at another pace before is counted already, and may be lost, too.
             let new = kept - (record.done - record.safe);
             record.done = record.safe + kept;
-            record.useful_milli +=
-                new / record.pace.max(f64::MIN_POSITIVE) * f64::from(record.milli);
+            record.useful_milli += new / record.pace.max(f64::MIN_POSITIVE) * record.milli;
             record.safe = record.done;
             record.losses += 1;
             let done = record.done;
@@ -194,7 +191,6 @@ impl Simulation {
         record.stamp += 1;
         record.pace = pace;
         record.from = now + cost;
-        record.milli = on.milli() as u32;
         record.waited += now.since(record.held_since);
         record.held_since = now;
         record.started.get_or_insert(now);
@@ -209,7 +205,7 @@ impl Simulation {
             self.expect_report(job);
             self.expect_change(job);
         }
-        self.watch.takes(job, on, now);
+        self.begins_to_hold(job, on);
         if let Some(replica) = replica {
             self.replica_changed(replica, ReplicaChange::Began);
         }
@@ -247,7 +243,7 @@ impl Simulation {
             false => self.world.costs.undo.of(gpus).micros() as f64 * record.pace,
         };
         record.useful_milli += record.useful_since_start(now);
-        let lost = undone / record.pace.max(f64::MIN_POSITIVE) * f64::from(record.milli);
+        let lost = undone / record.pace.max(f64::MIN_POSITIVE) * record.milli;
         record.useful_milli -= lost.min(record.useful_milli);
         // What is undone may be more than what was done: the job then owes work.
         record.done = record.done_at(now) - undone;
@@ -306,7 +302,7 @@ impl Simulation {
                 continue;
             }
             let gained = at.since(record.from).saturating_sub(cost);
-            record.useful_milli += gained.micros() as f64 * f64::from(record.milli);
+            record.useful_milli += gained.micros() as f64 * record.milli;
             record.done += gained.micros() as f64 * record.pace;
             record.from = at;
             record.stamp += 1;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub(crate) struct Bill {
     /// Nothing, where nothing has a price.
     cluster: Option<Arc<Cluster>>,
-    open: BTreeMap<JobId, (KindId, u64, Time)>,
+    open: BTreeMap<JobId, (KindId, f64, Time)>,
     over: f64,
 }
 
@@ -20,11 +20,18 @@ impl Bill {
         Bill { cluster, open: BTreeMap::new(), over: 0.0 }
     }
 
-    pub(crate) fn takes(&mut self, job: JobId, on: &Assignment, now: Time) {
+    pub(crate) fn takes(&mut self, job: JobId, on: &Assignment, milli: f64, now: Time) {
         let Some(cluster) = &self.cluster else { return };
         let Some(first) = on.placement.slices().first() else { return };
         let kind = cluster.nodes[first.node.index()].kind;
-        self.open.insert(job, (kind, on.milli(), now));
+        self.open.insert(job, (kind, milli, now));
+    }
+
+    /// A job holds so many thousandths of GPUs from now on.
+    pub(crate) fn holds(&mut self, job: JobId, milli: f64, now: Time) {
+        let Some(held) = self.open.get(&job).copied() else { return };
+        self.over += self.cost(held, now);
+        self.open.insert(job, (held.0, milli, now));
     }
 
     pub(crate) fn frees(&mut self, job: JobId, now: Time) {
@@ -32,9 +39,9 @@ impl Bill {
         self.over += held.map_or(0.0, |held| self.cost(held, now));
     }
 
-    fn cost(&self, (kind, milli, from): (KindId, u64, Time), now: Time) -> f64 {
+    fn cost(&self, (kind, milli, from): (KindId, f64, Time), now: Time) -> f64 {
         let Some(cluster) = &self.cluster else { return 0.0 };
-        cluster.kinds[kind.index()].cost(from, now) * milli as f64 / 1000.0
+        cluster.kinds[kind.index()].cost(from, now) * milli / 1000.0
     }
 
     /// What was held until now has cost.

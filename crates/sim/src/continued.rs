@@ -79,6 +79,7 @@ impl Simulation {
             tenant: spec.tenant,
             model: spec.model,
             held_since: job.since,
+            counted: job.since,
             held_milli: job.attained_milli as f64,
             useful_milli: job.attained_milli as f64,
             waited,
@@ -101,12 +102,17 @@ impl Simulation {
     }
 
     fn holds(&mut self, job: JobId, on: &Assignment) {
-        self.records[job].milli = on.milli() as u32;
-        self.watch.takes(job, on, self.now);
         if self.world.costs.remember() {
             self.last_on.insert(job, on.clone());
         }
         self.moves_in(job, on);
+        self.begins_to_hold(job, on);
+        // It has had its GPUs since then, and those beside it hold less for its being there.
+        let record = &mut self.records[job];
+        record.counted = record.held_since;
+        for other in self.beside(job, on) {
+            self.holds_its_part(other);
+        }
         // Whoever shares a GPU runs at the pace that was seen, until something changes.
         self.neighbours.calm();
     }

@@ -1,7 +1,6 @@
 //! What tenants had, beside what they were entitled to: the part of the GPUs that is theirs by
 //! weight, as far as they want it, with what others leave shared out by weight again.
 
-use heeler_engine::Tenants;
 use heeler_model::{Cluster, TenantId, Time};
 use serde::{Deserialize, Serialize};
 
@@ -119,10 +118,10 @@ impl Entitled {
         }
     }
 
-    /// What tenants have now.
-    pub(crate) fn note(&mut self, tenants: &Tenants) {
-        for (has, (tenant, _)) in self.has.iter_mut().zip(&self.tenants) {
-            *has = tenants.usage(*tenant).milli as f64;
+    /// A tenant has so many thousandths of GPUs more, or fewer.
+    pub(crate) fn has(&mut self, tenant: TenantId, milli: f64) {
+        if let Some(top) = self.root.get(tenant.index()) {
+            self.has[*top] = (self.has[*top] + milli).max(0.0);
         }
     }
 

@@ -4,7 +4,7 @@
 use crate::queue::Happening;
 use crate::simulation::Simulation;
 use crate::world::Sharer;
-use heeler_model::{Assignment, Cluster, Event, Generation, JobId, NodeId, Span, Stages};
+use heeler_model::{Assignment, Cluster, Event, Generation, JobId, Milli, NodeId, Span, Stages};
 use heeler_solve::interleave::turns_beside;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -20,6 +20,8 @@ pub(crate) struct Neighbours {
     nodes: usize,
     /// GPUs that several jobs are on.
     shared: u64,
+    /// Thousandths of GPUs that all of them hold.
+    held: u64,
     /// Those beside whom somebody came or went, whose pace was not looked at since.
     stirred: Vec<JobId>,
 }
@@ -36,6 +38,16 @@ fn gpus(on: &Assignment) -> impl Iterator<Item = (NodeId, u32)> {
     slices.flat_map(|slice| slice.slots.iter().map(|slot| (slice.node, slot)))
 }
 
+/// Thousandths of a GPU that all who are on it asked for, whatever a recipe gives them of it.
+fn asked(here: &[(JobId, Sharer)]) -> u32 {
+    here.iter().map(|(_, sharer)| sharer.asked.0).sum()
+}
+
+/// What is held of a GPU of which so much was asked for: no more than there is.
+fn held(asked: u32) -> u64 {
+    u64::from(asked.min(Milli::WHOLE.0))
+}
+
 impl Neighbours {
     /// Nobody is anywhere yet.
     pub(crate) fn new(cluster: &Cluster) -> Neighbours {
@@ -48,6 +60,23 @@ impl Neighbours {
         self.shared
     }
 
+    /// Thousandths of GPUs that all of them hold: of a GPU what they asked for, and it once.
+    pub(crate) fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// Thousandths of GPUs that a job holds of those it is on; where all who are there asked for
+    /// more than there is, its part of that.
+    fn held_by(&self, job: JobId, on: &Assignment) -> f64 {
+        let of = |gpu: (NodeId, u32)| {
+            let here = &self.gpus[self.place(gpu)][..];
+            let own = here.iter().find(|(other, _)| *other == job);
+            let (own, all) = (own.map_or(0, |(_, sharer)| sharer.asked.0), asked(here));
+            f64::from(own) * (held(all) as f64 / f64::from(all.max(1)))
+        };
+        gpus(on).map(of).sum()
+    }
+
     fn place(&self, (node, slot): (NodeId, u32)) -> usize {
         node.index() * self.most + slot as usize
     }
@@ -58,8 +87,10 @@ impl Neighbours {
         }
         for gpu in gpus(&on) {
             let place = self.place(gpu);
+            let before = held(asked(&self.gpus[place]));
             self.gpus[place].push((job, sharer));
             self.shared += u64::from(self.gpus[place].len() == 2);
+            self.held += held(asked(&self.gpus[place])) - before;
         }
         self.jobs.insert(job, on);
     }
@@ -68,8 +99,10 @@ impl Neighbours {
         let on = self.jobs.remove(&job)?;
         for gpu in gpus(&on) {
             let place = self.place(gpu);
+            let before = held(asked(&self.gpus[place]));
             self.gpus[place].retain(|(other, _)| *other != job);
             self.shared -= u64::from(self.gpus[place].len() == 1);
+            self.held -= before - held(asked(&self.gpus[place]));
         }
         Some(on)
     }
@@ -116,20 +149,65 @@ impl Simulation {
         }
         let sharer = self.sharer(job, on);
         self.neighbours.enter(job, sharer, on.clone());
-        self.watch.shares(self.neighbours.shared());
+        self.watch.shares(&self.neighbours);
         self.neighbours.stir(job, on);
     }
 
     /// A job leaves its GPUs: those who shared them will run at another pace.
     pub(crate) fn moves_out(&mut self, job: JobId) {
         let Some(on) = self.neighbours.leave(job) else { return };
-        self.watch.shares(self.neighbours.shared());
+        self.watch.shares(&self.neighbours);
         self.neighbours.stir(job, &on);
+    }
+
+    /// A job that has just got GPUs holds them, or its part of those where others are, too.
+    pub(crate) fn begins_to_hold(&mut self, job: JobId, on: &Assignment) {
+        let shares = self.neighbours.jobs.contains_key(&job);
+        let milli = if shares { self.neighbours.held_by(job, on) } else { on.milli() as f64 };
+        let record = &mut self.records[job];
+        record.holds(milli, self.now);
+        self.watch.entitled.has(record.tenant, milli);
+        self.watch.takes(job, on, milli, self.now);
+        if !shares {
+            self.watch.alone(on.milli() as i64);
+        }
+    }
+
+    /// A job has nothing any more.
+    pub(crate) fn ends_to_hold(&mut self, job: JobId) {
+        let record = &mut self.records[job];
+        let milli = record.milli;
+        record.holds(0.0, self.now);
+        self.watch.entitled.has(record.tenant, -milli);
+        self.watch.frees(job, self.now);
+        if !self.neighbours.jobs.contains_key(&job) {
+            self.watch.alone(-(milli as i64));
+        }
+    }
+
+    /// Look again what those hold beside whom somebody came or went.
+    pub(crate) fn hold_anew(&mut self) {
+        for index in 0..self.neighbours.stirred.len() {
+            self.holds_its_part(self.neighbours.stirred[index]);
+        }
+    }
+
+    /// Look again what a job holds beside those who are there now.
+    pub(crate) fn holds_its_part(&mut self, job: JobId) {
+        let Some(on) = self.neighbours.jobs.get(&job) else { return };
+        let (milli, record) = (self.neighbours.held_by(job, on), &mut self.records[job]);
+        // Who is about to leave holds nothing any more.
+        if record.milli > 0.0 && record.milli != milli {
+            self.watch.entitled.has(record.tenant, milli - record.milli);
+            record.holds(milli, self.now);
+            self.watch.holds(job, milli, self.now);
+        }
     }
 
     /// Whoever was stirred runs at another pace from now on. Several come and go at one moment, and
     /// what is between does not last; so this is done once before anybody decides.
     fn change_paces(&mut self) -> SmallVec<[Event; 4]> {
+        self.hold_anew();
         let mut stirred = std::mem::take(&mut self.neighbours.stirred);
         stirred.sort_unstable();
         stirred.dedup();

@@ -45,10 +45,13 @@ pub struct Record {
     pub pace: f64,
     /// Since when it has what it has.
     pub held_since: Time,
-    /// GPU time held, thousandths of a GPU × microseconds.
+    /// GPU time held by `counted`, thousandths of a GPU × microseconds. A GPU that several jobs are
+    /// on is held once.
     pub held_milli: f64,
     /// Of that, time at which it made progress that it kept.
     pub useful_milli: f64,
+    /// Since when it holds as much as it does.
+    pub counted: Time,
     /// Equal-share time of the cluster when it was submitted, and over its life in the end.
     pub equal_share: f64,
     /// Job-seconds of the cluster when it was submitted, and over its life in the end.
@@ -66,8 +69,9 @@ pub struct Record {
     /// How fast it is with an equal part of every kind of GPU, as a part of how fast it would be
     /// alone, where kinds differ.
     pub evenly: Option<f32>,
-    /// Thousandths of GPUs it has now.
-    pub milli: u32,
+    /// Thousandths of GPUs it holds now: all that it asked for of those it is on, or its part of
+    /// those where others are, too.
+    pub milli: f64,
     /// GPUs it asked for.
     pub gpus: u32,
     /// Changes whenever a scheduled finish becomes void.
@@ -103,23 +107,29 @@ impl Record {
 
     /// GPU time held by a time, thousandths of a GPU × microseconds.
     pub fn held_milli_at(&self, at: Time) -> f64 {
-        self.held_milli + f64::from(self.milli) * at.since(self.held_since).micros() as f64
+        self.held_milli + self.milli * at.since(self.counted).micros() as f64
     }
 
     /// Of that, time at which it made progress that it has not lost.
     pub fn useful_milli_at(&self, at: Time) -> f64 {
-        let works = self.milli > 0 && self.pace > 0.0;
+        let works = self.milli > 0.0 && self.pace > 0.0;
         self.useful_milli + if works { self.useful_since_start(at) } else { 0.0 }
     }
 
-    /// Useful GPU time of the present attempt by a time.
+    /// Useful GPU time by a time since the job began or held another part of its GPUs.
     pub(crate) fn useful_since_start(&self, at: Time) -> f64 {
-        at.since(self.from).micros() as f64 * f64::from(self.milli)
+        at.since(self.from.max(self.counted)).micros() as f64 * self.milli
+    }
+
+    /// From now on it holds so many thousandths of GPUs.
+    pub(crate) fn holds(&mut self, milli: f64, now: Time) {
+        (self.useful_milli, self.held_milli) = (self.useful_milli_at(now), self.held_milli_at(now));
+        (self.milli, self.counted) = (milli, now);
     }
 
     /// Time without any GPU by a time.
     pub fn waited_by(&self, at: Time) -> Span {
-        let waits = self.milli == 0 && self.ended.is_none();
+        let waits = self.milli == 0.0 && self.ended.is_none();
         self.waited + if waits { at.since(self.held_since) } else { Span::ZERO }
     }
 

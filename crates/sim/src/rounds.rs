@@ -133,7 +133,7 @@ impl Simulation {
             self.engine.observe(self.now, Event::Ran { job, kind, seconds });
             let rate = self.round_rate(job, kind);
             let record = &mut self.records[job];
-            record.useful_milli += units / rate * 1e6 * f64::from(record.milli);
+            record.useful_milli += units / rate * 1e6 * record.milli;
             record.done += units;
             let ends = record.work - record.done <= 0.0 || over;
             if !ends {

@@ -293,7 +293,6 @@ impl Simulation {
             self.watch.node_time.get_or_insert_default().note(&self.engine, power);
         }
         self.ledger.note(state.tenants());
-        self.watch.entitled.note(state.tenants());
         self.count_idle();
     }
 

@@ -179,11 +179,10 @@ impl Simulation {
         }
         let record = &mut self.records[job];
         record.generation = number.0;
-        record.milli = on.milli() as u32;
         record.waited += now.since(record.held_since);
         record.held_since = now;
         record.started.get_or_insert(now);
-        self.watch.takes(job, on, now);
+        self.begins_to_hold(job, on);
         let progress = self.stretch(job);
         self.answers.push(progress);
     }

@@ -2,11 +2,12 @@
 
 use crate::bill::Bill;
 use crate::entitled::Entitled;
+use crate::neighbours::Neighbours;
 use crate::power::NodeTime;
 use crate::record::{Record, Records};
 use crate::report::Occupancy;
 use crate::timeline::{Level, Timeline};
-use heeler_model::{Assignment, Cluster, JobId, NodeId, TenantId, Time};
+use heeler_model::{Assignment, Cluster, JobId, Milli, NodeId, TenantId, Time};
 use std::collections::BTreeMap;
 
 /// Who runs where: what is over, in a grid of bounded size, and what goes on.
@@ -16,6 +17,23 @@ struct Segments {
     open: BTreeMap<JobId, (Assignment, Time)>,
     /// By job.
     tenants: Vec<TenantId>,
+}
+
+impl Segments {
+    /// A job no longer is where it was as it was.
+    fn close(&mut self, job: JobId, now: Time) -> Option<Assignment> {
+        let (on, from) = self.open.remove(&job)?;
+        if from < now {
+            self.over.add(job, self.tenants[job.index()], &on, from, now);
+        }
+        Some(on)
+    }
+}
+
+/// An assignment with what is held of each GPU.
+fn as_held(on: &Assignment, milli: f64) -> Assignment {
+    let each = (milli / f64::from(on.gpus().max(1))).round() as u32;
+    Assignment { share: Milli(each), ..on.clone() }
 }
 
 /// Watches a simulation.
@@ -33,6 +51,8 @@ pub struct Watch {
     /// Microseconds of progress an equal share would have given so far, by size.
     equal_share: BTreeMap<u32, f64>,
     segments: Option<Segments>,
+    /// Thousandths of GPUs that jobs have to themselves.
+    alone: u64,
     /// GPUs that several jobs are on.
     shared: u64,
     /// Microseconds of GPUs that several jobs were on.
@@ -57,6 +77,7 @@ impl Watch {
             contention: 0.0,
             equal_share: BTreeMap::new(),
             segments: None,
+            alone: 0,
             shared: 0,
             shared_us: 0.0,
             bill: Bill::new(cluster),
@@ -137,23 +158,31 @@ impl Watch {
         record.equal_share = self.equal_share[&record.gpus] - record.equal_share;
     }
 
-    pub(crate) fn takes(&mut self, job: JobId, on: &Assignment, now: Time) {
-        self.level.busy_milli += on.milli();
-        self.bill.takes(job, on, now);
+    pub(crate) fn takes(&mut self, job: JobId, on: &Assignment, milli: f64, now: Time) {
+        self.bill.takes(job, on, milli, now);
         if let Some(segments) = &mut self.segments {
-            segments.open.insert(job, (on.clone(), now));
+            segments.open.insert(job, (as_held(on, milli), now));
         }
     }
 
-    pub(crate) fn frees(&mut self, job: JobId, milli: u32, now: Time) {
-        self.level.busy_milli -= u64::from(milli);
-        self.bill.frees(job, now);
+    /// A job goes on where it is and holds so many thousandths of GPUs.
+    pub(crate) fn holds(&mut self, job: JobId, milli: f64, now: Time) {
+        self.bill.holds(job, milli, now);
         let Some(segments) = &mut self.segments else { return };
-        if let Some((on, from)) = segments.open.remove(&job)
-            && from < now
-        {
-            segments.over.add(job, segments.tenants[job.index()], &on, from, now);
+        if let Some(on) = segments.close(job, now) {
+            segments.open.insert(job, (as_held(&on, milli), now));
         }
+    }
+
+    pub(crate) fn frees(&mut self, job: JobId, now: Time) {
+        self.bill.frees(job, now);
+        self.segments.as_mut().and_then(|segments| segments.close(job, now));
+    }
+
+    /// Jobs have so many thousandths of GPUs more to themselves, or fewer.
+    pub(crate) fn alone(&mut self, more: i64) {
+        self.alone = self.alone.saturating_add_signed(more);
+        self.level.busy_milli = self.level.busy_milli.saturating_add_signed(more);
     }
 
     pub(crate) fn node(&mut self, cluster: &Cluster, node: NodeId, up: bool) {
@@ -164,8 +193,9 @@ impl Watch {
         }
     }
 
-    pub(crate) fn shares(&mut self, gpus: u64) {
-        self.shared = gpus;
+    pub(crate) fn shares(&mut self, neighbours: &Neighbours) {
+        self.shared = neighbours.shared();
+        self.level.busy_milli = self.alone + neighbours.held();
     }
 
     /// Microseconds of GPUs that several jobs were on.

@@ -9,18 +9,22 @@ use crate::view::View;
 use heeler_model::{JobId, Span};
 
 impl Pipeline {
-    /// Take over the lease that a job was given, or none.
+    /// Take over the lease that a job was given, or none. Whoever another recipe has placed has a
+    /// lease from now on.
     pub(super) fn lease_of(&mut self, id: JobId, view: &View, placed: bool) {
         // What is over has been decided on.
         let lease = view.jobs().get(id).and_then(|job| job.lease);
         let lease = lease.filter(|until| placed && *until > view.now());
-        self.leases.set(view.jobs(), id, lease);
+        let new = Some(self.parts.preempt.lease()).filter(|new| !new.is_zero() && self.takes_over);
+        let new = new.map(|new| view.now() + new);
+        self.leases.set(view.jobs(), id, new.or(lease));
     }
 
     /// A job with a lease begins to run: its lease begins when it works.
     pub(super) fn lease_anew(&mut self, id: JobId, view: &View) {
         let lease = self.parts.preempt.lease();
-        let leased = view.jobs().get(id).filter(|job| job.lease.is_some() && lease > Span::ZERO);
+        let has = |job: &Job| job.lease.is_some() || self.leases.of(view.jobs(), id).is_some();
+        let leased = view.jobs().get(id).filter(|job| has(job) && lease > Span::ZERO);
         let until = leased.map(|job| job.progress.from.max(view.now()) + lease);
         if until.is_some() {
             self.leases.set(view.jobs(), id, until);

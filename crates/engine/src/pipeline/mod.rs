@@ -5,6 +5,7 @@ mod backfill;
 mod behind;
 mod changed;
 mod counted;
+mod decided;
 mod elastic;
 mod evict;
 mod expected;
@@ -25,9 +26,9 @@ pub use pack::Pack;
 pub use parts::{Cadence, Fit, Parts, Preempt};
 
 use crate::calibration::Calibration;
-use crate::rules::{Crossing, RoundClock, Ties};
+use crate::rules::{RoundClock, Ties};
 use crate::state::{Job, Phase};
-use crate::traits::{Key, Line, Note, Policy};
+use crate::traits::{Line, Note, Policy};
 use crate::view::View;
 use heeler_model::{JobId, ModelId, Plan, Span, TenantId, Time};
 use memo::Memo;
@@ -45,6 +46,8 @@ pub struct Pipeline {
     bends: Timers,
     /// When running jobs may be disturbed again.
     leases: Timers,
+    /// Nothing was decided yet: whoever is placed was placed by the recipe before.
+    takes_over: bool,
     /// When running jobs are taken to end, where backfill wants to know.
     ends: Timers,
     /// What was tried in vain.
@@ -69,6 +72,7 @@ impl Pipeline {
             queue: Queue::default(),
             bends: Timers::default(),
             leases: Timers::default(),
+            takes_over: true,
             ends: Timers::default(),
             memo: Memo::default(),
             squeezed: BTreeSet::new(),
@@ -166,63 +170,6 @@ impl Pipeline {
         self.queue.remove(view.jobs(), id);
         self.bends.set(view.jobs(), id, None);
         self.ends.set(view.jobs(), id, None);
-    }
-
-    /// A decision was taken; nothing is due until something happens.
-    fn decided(&mut self, view: &View) {
-        self.stirred = false;
-        self.round_over = false;
-        self.leases.pass(view.jobs(), view.now());
-        if view.rules().crossing != Crossing::Exact {
-            self.forecast_all(view);
-        }
-        if let Cadence::Round(every) = self.parts.cadence {
-            let rounds = view.now().micros() / every.micros().max(1) + 1;
-            self.next_round = Time::from_micros(rounds * every.micros());
-        }
-    }
-
-    /// Where forecasts are not exact they are made anew at every decision.
-    fn forecast_all(&mut self, view: &View) {
-        for job in view.jobs().iter() {
-            let bend = self.parts.order.bends(job, view);
-            self.bends.set(view.jobs(), job.id, bend);
-        }
-    }
-
-    /// Everything anew: jobs whose lines bend, and, where ties go by the last order, all jobs.
-    fn refresh(&mut self, view: &View) {
-        let due: Vec<JobId> = if view.rules().crossing == Crossing::Exact {
-            let due = self.bends.iter().take_while(|(at, _)| *at <= view.now());
-            due.map(|(_, id)| id).collect()
-        } else {
-            view.jobs().iter().map(|job| job.id).collect()
-        };
-        for id in &due {
-            self.parts.order.bend(view.job(*id), view);
-        }
-        for id in due {
-            let job = view.job(id);
-            if job.is_placed() || self.queue.is_waiting(view.jobs(), id) {
-                self.seat(id, view);
-            }
-        }
-        if view.rules().ties == Ties::Previous {
-            let lines = self.previous.iter().map(|id| {
-                let job = view.job(*id);
-                (self.parts.order.line(job, view).key, *id)
-            });
-            let mut sorted: Vec<(Key, JobId)> = lines.collect();
-            sorted.sort_by_key(|(key, _)| *key);
-            self.previous = sorted.iter().map(|(_, id)| *id).collect();
-            for (position, (_, id)) in sorted.into_iter().enumerate() {
-                let job = view.job(id);
-                if job.is_placed() || self.queue.is_waiting(view.jobs(), id) {
-                    let line = Line { key: Key::of(position as i64), slope: 0 };
-                    self.seat_at(job, line, view);
-                }
-            }
-        }
     }
 }
 
@@ -352,6 +299,7 @@ impl Policy for Pipeline {
         }
         let wrong = |error: serde_json::Error| error.to_string();
         self.previous = serde_json::from_value(saved["previous"].clone()).map_err(wrong)?;
+        self.takes_over = false;
         self.next_round = serde_json::from_value(saved["next_round"].clone()).map_err(wrong)?;
         self.apart = self.tells_tenants_apart(view);
         let seats: Option<Vec<SavedSeat>> =

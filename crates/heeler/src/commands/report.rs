@@ -1,7 +1,7 @@
 //! `heeler report`: one HTML file that shows recipes on a workload.
 
-use super::compare::{Plan, cores};
-use crate::arguments::{DrawArguments, SettingArguments, choose};
+use super::compare::{Plan, choose_each, cores};
+use crate::arguments::{DrawArguments, SettingArguments};
 use crate::show;
 use anyhow::{Context, Result};
 use clap::Args;
@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 const EXAMPLES: &str = "\
 Examples:
   heeler report fifo tiresias --out report.html
-  heeler report fifo-easy --trace jobs.csv --cluster 4x8 --out jobs.html";
+  heeler report fifo-easy --trace jobs.csv --cluster 4x8 --out jobs.html
+
+A card with the name of a recipe that is built in, or of another card, is called by its file, too.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -31,7 +33,7 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn run(&self) -> Result<()> {
-        let choices = self.recipes.iter().map(|text| choose(text)).collect::<Result<Vec<_>>>()?;
+        let choices = choose_each(&self.recipes)?;
         let setting = self.setting.prepare()?;
         let (loads, seeds) = (vec![self.draw.load], vec![self.draw.seed]);
         let plan =

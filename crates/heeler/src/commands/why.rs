@@ -125,7 +125,7 @@ impl Why {
         let is_done = |record: &Record| record.ended.is_some();
         while !is_done(&ahead.records()[job]) && ahead.advance(Time::MAX) {}
         let later = &ahead.records()[job];
-        let starts = match record.milli > 0 {
+        let starts = match record.milli > 0.0 {
             true => None,
             false => simulation_start(simulation, job),
         };
@@ -254,13 +254,13 @@ fn simulation_start(simulation: &Simulation, job: JobId) -> Option<Time> {
         return None;
     }
     let mut ahead = simulation.fork();
-    while ahead.records()[job].milli == 0 && ahead.records()[job].ended.is_none() {
+    while ahead.records()[job].milli == 0.0 && ahead.records()[job].ended.is_none() {
         if !ahead.advance(Time::MAX) {
             return None;
         }
     }
     // A trial may be over, and a service may end, without running again.
-    (ahead.records()[job].milli > 0 || ahead.records()[job].outcome == Outcome::Finished)
+    (ahead.records()[job].milli > 0.0 || ahead.records()[job].outcome == Outcome::Finished)
         .then_some(ahead.now())
 }
 

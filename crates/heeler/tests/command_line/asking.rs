@@ -42,7 +42,7 @@ fn a_job_that_waits_says_why_and_until_when() {
     let folder = folder();
     let said = folder.run("why big --trace t.csv --cluster 2x4 --at 60").good();
     assert!(said.contains("Job big (8 GPUs, tenant default, submitted at 10s) at 1min"), "{said}");
-    assert!(said.contains("it needs 8 GPUs and 4 are free"), "{said}");
+    assert!(said.contains("it needs 8 GPUs and 4 are left for it"), "{said}");
     assert!(said.contains("with 4 GPUs it would start now"), "{said}");
     assert!(said.contains("starts    at 16min 40s, in 15min 40s"), "{said}");
     let json = folder.run("why big --trace t.csv --cluster 2x4 --at 60 --json").json();
@@ -75,6 +75,18 @@ fn who_is_short_of_cpus_is_not_told_of_gpus() {
     );
     let json = folder.run(&format!("why d {asked} --json")).json();
     assert_eq!(json["reason"]["memory_mb"], 65536);
+}
+
+#[test]
+fn gpus_that_are_free_but_kept_for_another_are_not_called_free() {
+    let folder = folder();
+    let jobs = "first,0,3,1000,1000\nlarge,1,4,100,100\nsmall,2,1,100,100\n";
+    folder.write("kept.csv", &format!("id,submit_s,gpus,duration_s,declared_s\n{jobs}"));
+    let asked = "--trace kept.csv --cluster 1x4 --recipe antman --at 60";
+    let all = folder.run(&format!("why {asked}")).good();
+    assert!(all.contains("1 jobs run on 3.00 of 4.00 GPUs, 2 wait."), "{all}");
+    let said = folder.run(&format!("why small {asked}")).good();
+    assert!(said.contains("it needs one GPU and none is left for it"), "{said}");
 }
 
 #[test]

@@ -76,6 +76,9 @@ fn a_card_stands_beside_the_recipe_it_came_from() {
     assert!((relative(2) - 1.0).abs() < 1e-12, "the same card is the same recipe");
     let twice = folder.run("compare mine.toml mine.toml --jobs 50").mistake();
     assert!(twice.contains("`fifo (mine.toml)` is named twice"), "{twice}");
+    folder.run("report fifo mine.toml same.toml --jobs 50 --cluster 2x8 --out page.html").good();
+    let page = folder.read("page.html");
+    assert!(page.contains("fifo (mine.toml)") && page.contains("fifo (same.toml)"), "{page:.200}");
     let tune = "tune fifo mine.toml --jobs 300 --cluster 2x8 --load 1.2 --draws 0 --json";
     let tuned = folder.run(tune).json();
     let names = tuned["recipes"].as_array().expect("recipes").iter();

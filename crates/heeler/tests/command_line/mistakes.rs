@@ -105,6 +105,7 @@ fn a_wrong_word_gets_the_right_one() {
         ("sim --recipe fifo:speed=9", "there is no knob `speed`", "`fifo` has: "),
         ("sim --knob fit=never", "knob `fit` cannot be `never`", "takes strict, skip"),
         ("compare fifo fifo", "recipe `fifo` is named twice", "name each recipe once"),
+        ("report fifo fifo", "recipe `fifo` is named twice", "name each recipe once"),
         ("sim --elastic 3 --jobs 10", "`elastic`: expected a share", ""),
         ("why --jobs 50", "about which job", "--at TIME"),
         ("why 5 --if gpu=4", "nothing is called `gpu`", "did you mean `gpus`?"),

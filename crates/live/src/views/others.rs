@@ -56,10 +56,25 @@ impl Live {
         }
     }
 
-    /// GPUs in use now, thousandths.
+    /// GPUs in use now, thousandths: of each what the jobs on it asked for, whatever a recipe gives
+    /// them of it, and no more than there is.
     pub fn used_milli(&self) -> u64 {
-        let placed = self.jobs.placed.iter().filter_map(|job| self.jobs.live(*job));
-        placed.filter_map(|job| job.attempt.as_ref()).map(|a| a.assignment.milli()).sum()
+        let (mut whole, mut asked) = (0, BTreeMap::<(NodeId, u32), u64>::new());
+        for job in self.jobs.placed.iter().filter_map(|job| self.jobs.live(*job)) {
+            let Some(attempt) = &job.attempt else { continue };
+            if attempt.assignment.share.is_whole() {
+                whole += attempt.assignment.milli();
+                continue;
+            }
+            let share = job.submission.gpus.share.unwrap_or(Milli::WHOLE.0);
+            for slice in attempt.assignment.placement.slices() {
+                for slot in slice.slots.iter() {
+                    *asked.entry((slice.node, slot)).or_default() += u64::from(share);
+                }
+            }
+        }
+        let there = u64::from(Milli::WHOLE.0);
+        whole + asked.values().map(|asked| (*asked).min(there)).sum::<u64>()
     }
 
     /// The tenants that somebody may see.

@@ -1,10 +1,10 @@
 //! What becomes of jobs when another recipe takes over.
 
 use crate::world::{Plane, admin, gpus, inventory};
-use heeler_api::{Fed, RecipeChange, Submission};
+use heeler_api::{Class, Fed, RecipeChange, Submission};
 use heeler_engine::Verdict;
 use heeler_live::{Ask, Live};
-use heeler_model::{JobId, Reason};
+use heeler_model::{JobId, Reason, Span};
 
 /// Eight GPUs of one node with CPUs beside them.
 fn plane(recipe: &str) -> Plane {
@@ -138,4 +138,32 @@ fn who_came_since_the_last_round_is_told_of_the_next() {
     let jobs = [8, 4].map(|count| plane.submit(&admin(), gpus(count)));
     let said = plane.reason(jobs[1]);
     assert_eq!(said, "not-enough-free", "it was looked at as soon as it came");
+}
+
+#[test]
+fn who_runs_has_a_lease_from_when_a_recipe_with_leases_takes_over() {
+    let mut plane = plane("fifo");
+    let first = plane.submit(&admin(), gpus(8));
+    plane.started(first);
+    plane.pass(20_000.0);
+    let late = plane.submit(&admin(), gpus(8));
+    set(&mut plane, "e-las");
+    assert_eq!(plane.wake, Some(plane.at + Span::from_secs(300)), "job {late} waits for it to end");
+    plane.pass(299.0);
+    plane.tick();
+    assert_eq!(stopping(&plane), [0; 0]);
+    plane.pass(1.0);
+    plane.tick();
+    assert_eq!(stopping(&plane), [first]);
+}
+
+#[test]
+fn gpus_that_jobs_share_are_used_once() {
+    let mut plane = plane("antman");
+    let used = |plane: &Plane| plane.live.used_milli();
+    let sure = plane.submit(&admin(), gpus(6));
+    assert_eq!(used(&plane), 6_000, "job {sure} is alone there");
+    let low = Submission { class: Class::BestEffort, ..gpus(8) };
+    let spare = plane.submit(&admin(), low);
+    assert_eq!((plane.running(), used(&plane)), (vec![sure, spare], 8_000));
 }

@@ -139,5 +139,5 @@ impl Budget {
 /// Whether a job has GPUs or has ended.
 pub(super) fn has_started(simulation: &Simulation, job: JobId) -> bool {
     let record = simulation.records().get(job);
-    record.is_some_and(|record| record.milli > 0 || record.ended.is_some())
+    record.is_some_and(|record| record.milli > 0.0 || record.ended.is_some())
 }

@@ -1,6 +1,7 @@
 //! How services fared: requests, latencies and replicas.
 
 use super::GPU_HOUR;
+use crate::record::Record;
 use crate::services::Serving;
 use crate::simulation::Simulation;
 use heeler_serve::Histogram;
@@ -58,7 +59,11 @@ pub(super) fn of(simulation: &Simulation) -> Vec<ServiceFigures> {
         let jobs = serving.jobs().iter().map(|job| simulation.records()[*job].held_milli_at(now));
         let held: f64 = jobs.sum();
         let lasted = now.min(spec.until).since(spec.from).micros() as f64;
-        let milli = f64::from(spec.demand.asked()) * f64::from(spec.demand.share.0);
+        let ran = |record: &Record| {
+            let until = record.ended.unwrap_or(now).since(record.submitted);
+            until.saturating_sub(record.waited_by(now)).micros() as f64
+        };
+        let ran: f64 = serving.jobs().iter().map(|job| ran(&simulation.records()[*job])).sum();
         ServiceFigures {
             name: spec.name.clone(),
             requests: seen.arrived,
@@ -72,7 +77,7 @@ pub(super) fn of(simulation: &Simulation) -> Vec<ServiceFigures> {
             latency_ms: latency(&seen.latency),
             first_token_ms: latency(&seen.first_token),
             batch: seen.batch_sizes.mean(),
-            replicas: held / (lasted * milli).max(1.0),
+            replicas: ran / lasted.max(1.0),
             gpu_hours: held / GPU_HOUR,
         }
     };

@@ -211,7 +211,7 @@ impl Simulation {
         serving.look(self.now);
         serving.is_open = false;
         for job in serving.jobs.clone() {
-            let runs = self.records[job].milli > 0;
+            let runs = self.records[job].milli > 0.0;
             let record = &mut self.records[job];
             record.outcome = Outcome::Served;
             record.ended = Some(self.now);

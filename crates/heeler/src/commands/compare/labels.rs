@@ -2,7 +2,9 @@
 //! recipe that it was made from; then it is called by its file, too.
 
 use crate::arguments::{Choice, choose};
+use crate::mistake::Mistake;
 use anyhow::Result;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The recipes that some texts name, each under a name of its own unless two are the same.
@@ -14,6 +16,17 @@ pub(crate) fn choose_all(texts: &[String]) -> Result<Vec<Choice>> {
         if let Some(own) = file {
             choice.label = own.label(files.iter().flatten());
         }
+    }
+    Ok(choices)
+}
+
+/// The same, for a table or a page in which each has a place of its own.
+pub(crate) fn choose_each(texts: &[String]) -> Result<Vec<Choice>> {
+    let choices = choose_all(texts)?;
+    let mut labels = BTreeSet::new();
+    if let Some(twice) = choices.iter().find(|choice| !labels.insert(&choice.label)) {
+        let mistake = Mistake::new(format!("recipe `{}` is named twice", twice.label));
+        return Err(mistake.hint("name each recipe once, or give it other knobs").into());
     }
     Ok(choices)
 }

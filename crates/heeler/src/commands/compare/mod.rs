@@ -9,7 +9,7 @@ mod truth;
 mod undone;
 mod writable;
 
-pub(crate) use labels::choose_all;
+pub(crate) use labels::{choose_all, choose_each};
 pub(crate) use table::text;
 pub(crate) use truth::{DECLARED, TRUTH, goes_by_declared, mark};
 
@@ -23,7 +23,6 @@ use heeler_sim::metrics::Summary;
 use heeler_sim::report::Run;
 use heeler_sim::workload::replace_file;
 use lines::{Output, at_load};
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -216,12 +215,7 @@ impl Compare {
     }
 
     fn plan(&self) -> Result<Plan> {
-        let choices = choose_all(&self.recipes)?;
-        let mut labels = BTreeSet::new();
-        if let Some(twice) = choices.iter().find(|choice| !labels.insert(&choice.label)) {
-            let mistake = Mistake::new(format!("recipe `{}` is named twice", twice.label));
-            return Err(mistake.hint("name each recipe once, or give it other knobs").into());
-        }
+        let choices = choose_each(&self.recipes)?;
         let mut loads: Vec<f64> = self.load.clone();
         loads.sort_by(f64::total_cmp);
         if let Some(two) = loads.windows(2).find(|two| two[0] == two[1]) {
