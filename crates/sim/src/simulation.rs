@@ -265,9 +265,8 @@ impl Simulation {
             step.actions.drain(..).for_each(|action| self.act(action));
             self.answer_with_paces();
             decided |= step.report.is_some();
-            // Where time passes in rounds nobody decides within one.
-            let wake = step.wake.map(|at| self.world.round_over(at));
-            self.wake = wake.filter(|_| !self.is_over());
+            let wake = step.wake.filter(|_| !self.is_over());
+            self.wake = wake.map(|at| self.world.round_over(at));
             self.step = step;
             // Whoever followed a job that is over has its turn at the same moment.
             let again = over && self.wake == Some(self.now);

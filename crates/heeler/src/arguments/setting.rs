@@ -266,9 +266,9 @@ impl Setting {
             return;
         }
         eprintln!(
-            "note: world `{}` knows nothing that jobs on one GPU could gain: they are as slow as one \
-             after the other, which is what {} did; `--world everyday` lets jobs interleave whose \
-             stages are known, and `--pairs FILE` says what was measured of two",
+            "note: world `{}` knows nothing that jobs on one GPU could gain: they are as slow as \
+             one after the other, which is what {} did; `--world everyday` lets jobs interleave \
+             whose stages are known, and `--pairs FILE` says what was measured of two",
             self.world.name,
             names.join(", ")
         );

@@ -29,6 +29,25 @@ fn a_small_trace_gives_the_figures_one_can_work_out() {
     assert!((mean - 80.0).abs() < 1e-9, "{mean}");
 }
 
+/// Four jobs that use one resource each gain by sharing where the world lets them.
+#[test]
+fn sharing_that_cannot_gain_is_pointed_out() {
+    let folder = Folder::new();
+    let mut trace = String::from("id,submit_s,gpus,duration_s,iteration_s,resource_s\n");
+    for (name, stages) in [("a", "8|0|0|0"), ("b", "0|8|0|0"), ("c", "0|0|8|0"), ("d", "0|0|0|8")] {
+        trace.push_str(&format!("{name},0,1,800,8,{stages}\n"));
+    }
+    folder.write("t.csv", &trace);
+    let run = |command: &str| folder.run(&format!("{command} --trace t.csv --cluster 1x1"));
+    let plain = run("sim --recipe muri-s");
+    assert!(plain.err.contains("note: world `plain` knows nothing"), "{}", plain.err);
+    let both = run("compare muri-s fifo");
+    assert!(both.err.contains("which is what muri-s did"), "{}", both.err);
+    for quiet in ["sim --recipe muri-s --world everyday", "sim --recipe fifo"] {
+        assert!(!run(quiet).err.contains("could gain"), "{quiet}");
+    }
+}
+
 #[test]
 fn a_study_says_how_good_its_best_trial_was() {
     let folder = Folder::new();

@@ -105,8 +105,8 @@ impl Kinds {
         self.sorts[number as usize]
     }
 
-    /// How many there are of each kind, by stages alone, since numbers tell only who was seen first;
-    /// and where the kind of each is among them.
+    /// How many there are of each kind, by stages alone, since numbers tell only who was seen
+    /// first; and where the kind of each is among them.
     pub(super) fn count(
         &mut self,
         kinds: impl Iterator<Item = Kind>,

@@ -207,8 +207,8 @@ impl Profiled {
         Ok(on)
     }
 
-    /// Those who have been tried out, also who has been just now, least predicted service first. Where GPUs are shared, others
-    /// pass a job for which there is no room.
+    /// Those who have been tried out, also who has been just now, least predicted service first.
+    /// Where GPUs are shared, others pass a job for which there is no room.
     fn go_on<'a>(&self, old: &[Place], floor: &mut Floor<'a>, view: &View<'a>, plan: &mut Plan) {
         let mut residents = self.residents(floor, view);
         floor.close_trials(&residents);

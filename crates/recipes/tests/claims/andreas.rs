@@ -40,9 +40,9 @@ fn andreas_takes_the_cheapest_that_is_in_time() {
     assert!(late < 3630.0, "where starting is free, the frugal ones alone would do: {late}");
 }
 
-/// A frugal GPU, which `long` has for hours, and a fast one. `short` waits for the frugal one as long
-/// as it would be in time there; then it takes the fast one and stays, though with what it has done
-/// by then there would be time to wait once more.
+/// A frugal GPU, which `long` has for hours, and a fast one. `short` waits for the frugal one as
+/// long as it would be in time there; then it takes the fast one and stays, though with what it has
+/// done by then there would be time to wait once more.
 #[test]
 fn andreas_stops_nobody_to_wait_for_cheaper_gpus() {
     let rows = [

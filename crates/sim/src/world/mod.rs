@@ -117,7 +117,8 @@ impl World {
         at + Span::from_micros((at.micros() as f64 * self.quirks.together_part) as u64)
     }
 
-    /// When the round is over that a time is in, if time passes in rounds.
+    /// When the round is over that a time is in, if time passes in rounds: nobody decides within
+    /// one.
     pub fn round_over(&self, at: Time) -> Time {
         let Some(round_s) = self.quirks.rounds_s else { return at };
         let round = Span::from_secs_f64(round_s).micros().max(1);

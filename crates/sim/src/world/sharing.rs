@@ -53,9 +53,8 @@ pub struct Sharing {
 
 impl Default for Sharing {
     fn default() -> Sharing {
-        let mechanism = Mechanism::TimeSlice;
         Sharing {
-            mechanism,
+            mechanism: Mechanism::TimeSlice,
             unmeasured: 1.0,
             proportional: true,
             interleave: None,
@@ -82,8 +81,7 @@ pub struct Sharer {
 impl Sharing {
     /// Whether jobs on one GPU are as slow together as one after the other, whatever they do.
     pub fn gains_nothing(&self) -> bool {
-        let known = self.interleave.is_some() || self.pairs.is_some() || self.table.is_some();
-        self.proportional && !self.guarantee && !known
+        self.proportional && !self.guarantee && self.interleave.is_none() && self.pairs.is_none()
     }
 
     /// The part of its pace alone that a job has beside others on a GPU of a kind.

@@ -1,6 +1,8 @@
 //! The one place where reasons become sentences: what holds a job back, and a hint what would
 //! help. Everything else passes the data on.
 
+mod room;
+
 use crate::ids::{JobId, NodeId, TenantId};
 use crate::quantity::KindSet;
 use crate::reason::{Reason, Tier};
@@ -255,46 +257,6 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
             ),
             Some("a recipe that backfills would let smaller jobs pass".into()),
         ),
-        Reason::NotEnoughFree { need, free } => (
-            format!(
-                "it needs {} and {} left for it",
-                if need == 1 { "one GPU".into() } else { format!("{need} GPUs") },
-                match free {
-                    0 => "none is".into(),
-                    1 => "one is".into(),
-                    free => format!("{free} are"),
-                }
-            ),
-            (free > 0).then(|| match free {
-                1 => "with one GPU it might start now".into(),
-                free => format!("with {free} GPUs or fewer it might start now"),
-            }),
-        ),
-        Reason::Fragmented { need, free, largest } => (
-            format!(
-                "it needs {need} GPUs together; {} left for it, at most {largest} together",
-                if free == 1 { "one is".into() } else { format!("{free} are") }
-            ),
-            Some(format!("at {largest} GPUs, or spread over more nodes, it might start now")),
-        ),
-        Reason::ShortBeside { need: 0, cpu_milli, memory_mb, .. } => (
-            format!("it needs {}, and no node has that left", amounts(0, cpu_milli, memory_mb)),
-            Some("with less it might start now".into()),
-        ),
-        Reason::ShortBeside { need, cpu_milli, memory_mb, largest } => {
-            let beside = amounts(0, cpu_milli, memory_mb);
-            let asked = match need {
-                1 => format!("one GPU with {beside}"),
-                _ => format!("{need} GPUs together, each with {beside}"),
-            };
-            let free = match largest {
-                0 => "no GPU that is free has that beside it".into(),
-                1 => "one GPU that is free has that beside it".into(),
-                _ => format!("at most {largest} that are free together have that beside them"),
-            };
-            let hint = "with fewer CPUs or less memory beside its GPUs it might start now";
-            (format!("it needs {asked}, and {free}"), Some(hint.into()))
-        }
         Reason::PutOff { until } => {
             let until = names.time(until);
             (
@@ -316,7 +278,7 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
             (format!("it was stopped so that job {} could run", names.job(by)), None)
         }
         Reason::Rearranged => ("it was stopped to run elsewhere or at another size".into(), None),
-        _ => promised(reason, names),
+        _ => room::said(reason).unwrap_or_else(|| promised(reason, names)),
     }
 }
 
