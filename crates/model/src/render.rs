@@ -255,6 +255,28 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
             ),
             Some("a recipe that backfills would let smaller jobs pass".into()),
         ),
+        Reason::NotEnoughFree { .. } | Reason::Fragmented { .. } => short_of(reason),
+        Reason::WouldDelay { job, starts, by } => (
+            format!(
+                "it would run {by} into the reservation of job {}, which is to start at {starts}",
+                names.job(job)
+            ),
+            Some("declare a shorter run time, if it is shorter".into()),
+        ),
+        Reason::Clearing { job } => {
+            (format!("job {} is being stopped to make room for it", names.job(job)), None)
+        }
+        Reason::Displaced { by } => {
+            (format!("it was stopped so that job {} could run", names.job(by)), None)
+        }
+        Reason::Rearranged => ("it was stopped to run elsewhere or at another size".into(), None),
+        _ => promised(reason, names),
+    }
+}
+
+/// Too few GPUs are left, or too few of them together.
+fn short_of(reason: &Reason) -> Said {
+    match *reason {
         Reason::NotEnoughFree { need, free } => (
             format!(
                 "it needs {} and {} left for it",
@@ -277,21 +299,7 @@ fn turn(reason: &Reason, names: &dyn Naming) -> Said {
             ),
             Some(format!("at {largest} GPUs, or spread over more nodes, it might start now")),
         ),
-        Reason::WouldDelay { job, starts, by } => (
-            format!(
-                "it would run {by} into the reservation of job {}, which is to start at {starts}",
-                names.job(job)
-            ),
-            Some("declare a shorter run time, if it is shorter".into()),
-        ),
-        Reason::Clearing { job } => {
-            (format!("job {} is being stopped to make room for it", names.job(job)), None)
-        }
-        Reason::Displaced { by } => {
-            (format!("it was stopped so that job {} could run", names.job(by)), None)
-        }
-        Reason::Rearranged => ("it was stopped to run elsewhere or at another size".into(), None),
-        _ => promised(reason, names),
+        _ => ("it needs more than is left for it".into(), None),
     }
 }
 
