@@ -1,11 +1,13 @@
 //! What changes about an engine while jobs run: the recipe that decides, and the cluster it decides
-//! about. No job is touched by either, but that jobs which share a GPU are parted if the new recipe
-//! knows nothing of sharing; the next decision is the new recipe's own.
+//! about. No job is touched by either, but that of jobs which share a GPU only one stays if the new
+//! recipe knows nothing of sharing; the next decision is the new recipe's own.
 
 use crate::engine::Engine;
 use crate::state::{Job, Phase};
 use crate::traits::{Note, Policy};
-use heeler_model::{Action, Cluster, Generation, JobId, Reason};
+use heeler_model::{Action, Cluster, JobId, NodeId, Reason};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 impl Engine {
     /// Let another policy decide from now on. It is told of everybody as if they had just come, in
@@ -52,23 +54,60 @@ impl Engine {
         jobs.into_iter().for_each(|job| self.state.unfeed(job));
     }
 
-    /// Take jobs off their GPUs that have less of them than they asked for, if the new recipe may
-    /// know nothing of that.
+    /// Jobs that have less of their GPUs than they asked for, and them to themselves, get all of
+    /// them, unless the new recipe would have it so, too. If it may know nothing of sharing, of
+    /// several on one GPU one stays: who is the most important, then who began first. The others
+    /// have to stop, because many recipes reckon in whole GPUs.
     fn part(&mut self) {
-        if self.policy.packs() {
+        if self.policy.leaves_room() {
             return;
         }
-        let squeezed =
-            |job: &&Job| job.assignment.as_ref().is_some_and(|on| on.share < job.spec.demand.share);
-        let jobs = self.state.jobs.iter().filter(squeezed);
-        let jobs: Vec<(JobId, Generation, bool)> =
-            jobs.map(|job| (job.id, job.generation, job.is_running())).collect();
-        for (job, generation, running) in jobs {
-            self.state.displace(job);
-            if running {
-                let reason = Reason::Rearranged;
-                self.outbox.push(Action::Stop { job, generation, reason });
+        if self.policy.packs() {
+            for id in self.squeezed() {
+                self.state.unshare(id);
             }
+            return;
+        }
+        let (mut taken, mut alone) = (BTreeMap::new(), Vec::new());
+        for id in self.squeezed() {
+            let on = self.state.job(id).assignment.clone().expect("it has less than it asked for");
+            let slices = on.placement.slices().iter();
+            let gpus = slices.flat_map(|slice| slice.slots.iter().map(|slot| (slice.node, slot)));
+            let gpus: Vec<(NodeId, u32)> = gpus.collect();
+            match gpus.iter().find_map(|gpu| taken.get(gpu)).copied() {
+                Some(by) => self.stop_sharing(id, Reason::Displaced { by }),
+                None => {
+                    taken.extend(gpus.into_iter().map(|gpu| (gpu, id)));
+                    alone.push(id);
+                }
+            }
+        }
+        for id in alone {
+            if !self.state.unshare(id) {
+                self.stop_sharing(id, Reason::Rearranged);
+            }
+        }
+    }
+
+    /// Jobs that have less of their GPUs than they asked for, first those that had better stay.
+    fn squeezed(&self) -> Vec<JobId> {
+        let less =
+            |job: &&Job| job.assignment.as_ref().is_some_and(|on| on.share < job.spec.demand.share);
+        let mut jobs: Vec<&Job> = self.state.jobs.iter().filter(less).collect();
+        jobs.sort_by_key(|job| {
+            (!job.is_running(), Reverse(job.spec.priority), job.started, job.submitted, job.id)
+        });
+        jobs.into_iter().map(|job| job.id).collect()
+    }
+
+    fn stop_sharing(&mut self, id: JobId, reason: Reason) {
+        let now = self.state.now;
+        let job = self.state.jobs.get_mut(id).expect("the job is not done");
+        job.note(reason, now);
+        let (generation, running) = (job.generation, job.is_running());
+        self.state.displace(id);
+        if running {
+            self.outbox.push(Action::Stop { job: id, generation, reason });
         }
     }
 

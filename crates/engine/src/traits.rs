@@ -40,6 +40,11 @@ pub trait Policy: Send {
         false
     }
 
+    /// Whether its plans give jobs a part of GPUs that nobody else is on yet.
+    fn leaves_room(&self) -> bool {
+        false
+    }
+
     /// Whether its plans may give jobs other CPUs and memory than they asked for.
     fn feeds(&self) -> bool {
         false

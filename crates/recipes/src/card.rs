@@ -208,9 +208,7 @@ impl Card {
         for (name, value) in settings {
             let knob = card.knob.iter().find(|knob| knob.name == *name);
             let knob = knob.ok_or_else(|| no_such_knob(&card, name, file))?;
-            set(&mut table, &knob.at, parse(value));
-            let set: Result<Card, _> = Value::Table(table.clone()).try_into();
-            if let Err(error) = set {
+            if let Err(error) = set_knob(&mut table, &knob.at, parse(value)) {
                 let message = format!("knob `{name}` cannot be `{value}`: {}", error.message());
                 let hint = format!("`{name}` takes {}", knob.unit);
                 return Err(CardError::plain(file, message, Some(hint)));
@@ -251,6 +249,24 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), ToString::to_string)
 }
 
+/// Set a knob of a card. A word alone stands for the part of that name with nothing said of it.
+fn set_knob(table: &mut Table, path: &str, value: Value) -> Result<(), toml::de::Error> {
+    let check = |table: &Table| -> Result<(), toml::de::Error> {
+        let card: Result<Card, _> = Value::Table(table.clone()).try_into();
+        card.map(|_| ())
+    };
+    let word = value.as_str().map(ToString::to_string);
+    set(table, path, value);
+    let Err(plain) = check(table) else { return Ok(()) };
+    let Some(word) = word else { return Err(plain) };
+    let part = Table::from_iter([(word, Value::Table(Table::new()))]);
+    set(table, path, Value::Table(part));
+    check(table).map_err(|error| match error.message().contains("missing field") {
+        true => error,
+        false => plain,
+    })
+}
+
 /// Set the value at a dotted path.
 fn set(table: &mut Table, path: &str, value: Value) {
     let mut keys: Vec<&str> = path.split('.').collect();
@@ -269,6 +285,24 @@ fn set(table: &mut Table, path: &str, value: Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_alone_stands_for_a_part_with_its_defaults() {
+        let srsf = crate::find("srsf").expect("built in");
+        let with = |value: &str| {
+            let knobs = [("predict".to_string(), value.to_string())];
+            Card::read_with(srsf.text, srsf.name, &knobs)
+        };
+        let (word, written) = (
+            with("mean"),
+            with("{ mean = { by = \"user-name-gpus\" } }").expect("as it is written"),
+        );
+        assert_eq!(format!("{:?}", word.expect("a word")), format!("{written:?}"));
+        let message = |value: &str| with(value).expect_err("it cannot be").message;
+        assert_eq!(message("noisy"), "knob `predict` cannot be `noisy`: missing field `sigma`");
+        let other = message("men");
+        assert!(other.contains("unknown variant `men`"), "{other}");
+    }
 
     /// What is worth trying can be tried, and is not what stands there anyway.
     #[test]

@@ -26,6 +26,7 @@ pub enum PredictCard {
     /// The mean of earlier jobs that were alike.
     Mean {
         /// Which are alike.
+        #[serde(default)]
         by: By,
     },
     /// The mean of earlier jobs with names like it.

@@ -216,13 +216,18 @@ impl Job {
 
     /// Book the time since the last change and stand still.
     pub(crate) fn settle(&mut self, now: Time, assignment: &Assignment) {
-        let span = now.since(self.since);
-        self.attained += span;
-        let served = assignment.milli().saturating_mul(span.micros());
-        self.attained_milli = self.attained_milli.saturating_add(served);
+        self.book(now, assignment.milli());
         self.progress.done = self.progress.done_at(now);
         self.progress.from = now;
         self.progress.pace = 0.0;
+    }
+
+    /// Book the time since the last change, with so many thousandths of GPUs.
+    pub(super) fn book(&mut self, now: Time, milli: u64) {
+        let span = now.since(self.since);
+        self.attained += span;
+        let served = milli.saturating_mul(span.micros());
+        self.attained_milli = self.attained_milli.saturating_add(served);
     }
 
     pub(crate) fn note(&mut self, reason: Reason, now: Time) {

@@ -1,6 +1,7 @@
 //! Everything the engine knows, kept up to date event by event. Nothing here is computed anew for
 //! a decision, and nothing is copied.
 
+mod as_asked;
 mod clearing;
 mod hidden;
 mod job;
@@ -331,17 +332,6 @@ impl State {
         self.touch(id, &assignment.placement, false);
         self.running -= 1;
         assignment
-    }
-
-    /// Let a job have no more CPUs and memory beside its GPUs than it asked for.
-    pub(crate) fn unfeed(&mut self, id: JobId) {
-        let job = self.jobs.get_mut(id).expect("the job is not done");
-        let on = job.assignment.as_mut().expect("a fed job has an assignment");
-        let (fed, placement) = (Grip::of(&job.spec.demand, on), on.placement.clone());
-        on.portion = None;
-        let asked = Grip::of(&job.spec.demand, on);
-        self.fleet.get_mut().release_all(&placement, fed);
-        self.fleet.get_mut().claim_all(&placement, asked);
     }
 
     /// Note who is on which node.

@@ -104,6 +104,7 @@ fn a_wrong_word_gets_the_right_one() {
         ("sim --load 0", "expected a number above 0", ""),
         ("sim --recipe fifo:speed=9", "there is no knob `speed`", "`fifo` has: "),
         ("sim --knob fit=never", "knob `fit` cannot be `never`", "takes strict, skip"),
+        ("sim --recipe srsf:predict=noisy", "missing field `sigma`", "noisy = { sigma = X }"),
         ("compare fifo fifo", "recipe `fifo` is named twice", "name each recipe once"),
         ("report fifo fifo", "recipe `fifo` is named twice", "name each recipe once"),
         ("sim --elastic 3 --jobs 10", "`elastic`: expected a share", ""),

@@ -2,13 +2,14 @@
 
 use super::jobs::PER_GPU_SECOND;
 use crate::accounts::{Evicted, Row, held};
+use crate::job::Attempt;
 use crate::live::Live;
 use crate::tenants::BEST_EFFORT;
 use heeler_api::{
     AuditView, Eviction, NodeView, Role, TenantView, TokenView, Usage, UsageRow, Who,
 };
 use heeler_backend::Way;
-use heeler_model::{Milli, NodeId, Reason, TenantId};
+use heeler_model::{JobId, Milli, NodeId, Reason, TenantId};
 use std::collections::BTreeMap;
 
 impl Live {
@@ -30,7 +31,7 @@ impl Live {
             };
             let slices = attempt.assignment.placement.slices();
             if let Some(slice) = slices.iter().find(|slice| slice.node == id) {
-                used += slice.slots.count() * attempt.assignment.share.0.min(Milli::WHOLE.0);
+                used += slice.slots.count() * self.share_of(*number, attempt).0.min(Milli::WHOLE.0);
                 jobs.push(*number);
             }
         }
@@ -56,14 +57,23 @@ impl Live {
         }
     }
 
+    /// How much a job has of each of its GPUs: a recipe that took over may have given it more than
+    /// it began with.
+    fn share_of(&self, job: u32, attempt: &Attempt) -> Milli {
+        let known = self.engine.state().jobs().get(JobId(job));
+        let on = known.and_then(|job| job.assignment.as_ref());
+        let on = on.filter(|on| on.placement == attempt.assignment.placement);
+        on.map_or(attempt.assignment.share, |on| on.share)
+    }
+
     /// GPUs in use now, thousandths: of each what the jobs on it asked for, whatever a recipe gives
     /// them of it, and no more than there is.
     pub fn used_milli(&self) -> u64 {
         let (mut whole, mut asked) = (0, BTreeMap::<(NodeId, u32), u64>::new());
         for job in self.jobs.placed.iter().filter_map(|job| self.jobs.live(*job)) {
             let Some(attempt) = &job.attempt else { continue };
-            if attempt.assignment.share.is_whole() {
-                whole += attempt.assignment.milli();
+            if self.share_of(job.id, attempt).is_whole() {
+                whole += u64::from(attempt.assignment.gpus()) * u64::from(Milli::WHOLE.0);
                 continue;
             }
             let share = job.submission.gpus.share.unwrap_or(Milli::WHOLE.0);
@@ -81,7 +91,11 @@ impl Live {
     pub fn tenants(&self, who: &Who) -> Vec<TenantView> {
         let mut own: BTreeMap<TenantId, u64> = BTreeMap::new();
         for job in self.jobs.placed.iter().filter_map(|job| self.jobs.live(*job)) {
-            let used = job.attempt.as_ref().map_or(0, |attempt| attempt.assignment.milli());
+            let milli = |attempt: &Attempt| {
+                let share = self.share_of(job.id, attempt);
+                u64::from(attempt.assignment.gpus()) * u64::from(share.0)
+            };
+            let used = job.attempt.as_ref().map_or(0, milli);
             for above in self.people.lineage(job.tenant) {
                 *own.entry(above).or_default() += used;
             }

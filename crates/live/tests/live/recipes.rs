@@ -2,6 +2,7 @@
 
 use crate::world::{Plane, admin, gpus, inventory};
 use heeler_api::{Class, Fed, RecipeChange, Submission};
+use heeler_backend::Way;
 use heeler_engine::Verdict;
 use heeler_live::{Ask, Live};
 use heeler_model::{JobId, Reason, Span};
@@ -166,4 +167,51 @@ fn gpus_that_jobs_share_are_used_once() {
     let low = Submission { class: Class::BestEffort, ..gpus(8) };
     let spare = plane.submit(&admin(), low);
     assert_eq!((plane.running(), used(&plane)), (vec![sure, spare], 8_000));
+}
+
+/// How much each job has of its GPUs on the books.
+fn shares(plane: &Plane, jobs: &[u32]) -> Vec<u32> {
+    let state = plane.live.engine().state();
+    let share = |job: &u32| state.job(JobId(*job)).assignment.as_ref().map_or(0, |on| on.share.0);
+    jobs.iter().map(share).collect()
+}
+
+#[test]
+fn whoever_is_alone_on_its_gpus_goes_on_when_a_recipe_that_shares_gpus_is_left() {
+    let mut harm = Vec::new();
+    for recipe in heeler_recipes::all() {
+        let mut plane = plane("antman");
+        let jobs = [4, 4].map(|count| plane.submit(&admin(), gpus(count)));
+        jobs.iter().for_each(|job| plane.started(*job));
+        assert_eq!(shares(&plane, &jobs), [500, 500]);
+        plane.pass(100.0);
+        set(&mut plane, recipe.name);
+        go_on(&mut plane, 2_000.0);
+        if !stopping(&plane).is_empty() {
+            harm.push(format!("{} stops {:?}", recipe.name, stopping(&plane)));
+        }
+    }
+    assert_eq!(harm, [""; 0]);
+}
+
+#[test]
+fn of_jobs_that_share_gpus_one_stays_when_a_recipe_takes_over_that_knows_nothing_of_it() {
+    let mut plane = plane("antman");
+    let low = Submission { class: Class::BestEffort, ..gpus(8) };
+    let spare = plane.submit(&admin(), low);
+    plane.started(spare);
+    plane.pass(10.0);
+    let sure = [2, 4].map(|count| plane.submit(&admin(), gpus(count)));
+    sure.iter().for_each(|job| plane.started(*job));
+    assert_eq!(plane.running(), [spare, sure[0], sure[1]]);
+    set(&mut plane, "fifo");
+    assert_eq!(stopping(&plane), [spare], "two with a guarantee are more important");
+    assert_eq!(shares(&plane, &sure), [1_000, 1_000]);
+    plane.stopped(spare, Way::Requeued);
+    assert_eq!((plane.running(), plane.live.used_milli()), (sure.to_vec(), 6_000));
+    assert_eq!(plane.live.nodes()[0].free_milli, 2_000);
+    let late = plane.submit(&admin(), gpus(2));
+    assert_eq!(plane.running(), sure, "job {late} comes after the one that was stopped");
+    sure.iter().for_each(|job| plane.exits(*job, 0));
+    assert_eq!(plane.running(), [spare]);
 }

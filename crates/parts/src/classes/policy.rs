@@ -338,6 +338,10 @@ impl Policy for Classes {
         true
     }
 
+    fn leaves_room(&self) -> bool {
+        true
+    }
+
     fn save(&self) -> Value {
         serde_json::to_value(&self.books).expect("plain data")
     }

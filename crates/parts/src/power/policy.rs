@@ -253,6 +253,10 @@ impl Policy for Powered {
         self.inner.packs()
     }
 
+    fn leaves_room(&self) -> bool {
+        self.inner.leaves_room()
+    }
+
     fn feeds(&self) -> bool {
         self.inner.feeds()
     }

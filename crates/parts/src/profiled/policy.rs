@@ -330,6 +330,10 @@ impl Policy for Profiled {
         self.pairing.is_some()
     }
 
+    fn leaves_room(&self) -> bool {
+        self.packs()
+    }
+
     fn calibrations(&self) -> Vec<Calibration> {
         let load = Some(self.books.load.calibration());
         self.predict.calibration().into_iter().chain(load).collect()

@@ -98,7 +98,7 @@ fn change(
         let cluster = larger(engine.state().fleet().cluster(), asked.add_nodes)?;
         // What a policy remembers may be of the old cluster alone; one that remembers nothing
         // stands in while the cluster grows.
-        engine.adopt(plain());
+        engine.stand_in(plain());
         let grown = engine.rebuilt(cluster, plain());
         engine = grown.map_err(|error| Problem::new(Code::Invalid, error).at("add-nodes"))?;
         engine.adopt(in_charge);
