@@ -121,8 +121,9 @@ impl Pairs<'_> {
     /// How busy resources are with two groups together; nothing, if they are too many.
     fn each(&self, class_of: &[u32], rounds: &[Vec<Option<f64>>]) -> Vec<Vec<f64>> {
         let slots = resources(self.stages) as f64;
-        let used_s =
-            |group: u32| self.groups[group as usize].each(&self.line.jobs).map(|job| job.own.used_s);
+        let used_s = |group: u32| {
+            self.groups[group as usize].each(&self.line.jobs).map(|job| job.own.used_s)
+        };
         let mut weights = vec![vec![0.0; self.order.len()]; self.order.len()];
         for (at, one) in self.order.iter().enumerate() {
             // Sums are made from left to right, whatever the sides.
