@@ -25,6 +25,10 @@ pub struct Calibration {
     /// The factor by which it is wrong on average, one being right: the geometric mean of the
     /// larger of predicted and seen over the smaller.
     pub factor: f64,
+    /// Where a predictor says itself how far it may be off: the part of what was seen that lay
+    /// within the interval that it stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_stated: Option<f64>,
     /// By what was predicted, a band for each factor of ten.
     pub bands: Vec<Band>,
 }

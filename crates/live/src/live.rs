@@ -51,6 +51,8 @@ pub struct Live {
     pub(crate) jobs: Jobs,
     /// Numbers of models, by name; nobody's is zero.
     pub(crate) model_numbers: BTreeMap<String, u16>,
+    /// Numbers of users, by name; nobody's is zero.
+    pub(crate) user_numbers: BTreeMap<String, u32>,
     pub(crate) alarms: BTreeSet<(Time, u32, Alarm)>,
     pub(crate) accounts: Accounts,
     /// The best steps a second seen alone, by model and number of GPUs.
@@ -87,6 +89,7 @@ impl Live {
             people,
             jobs: Jobs::default(),
             model_numbers: BTreeMap::new(),
+            user_numbers: BTreeMap::new(),
             alarms: BTreeSet::new(),
             accounts: Accounts::default(),
             paces: BTreeMap::new(),

@@ -47,6 +47,10 @@ id!(
     TenantId(u16)
 );
 id!(
+    /// Who handed a job in, within a tenant or not; zero is nobody that is known.
+    UserId(u32)
+);
+id!(
     /// A served model: a group of jobs, its replicas, that answer requests together.
     ServiceId(u16)
 );
@@ -62,6 +66,13 @@ id!(
     /// Counts the assignments of one job. An action or event of an older one is stale.
     Generation(u32)
 );
+
+impl UserId {
+    /// Whether nobody is known.
+    pub const fn is_unknown(&self) -> bool {
+        self.0 == 0
+    }
+}
 
 impl Generation {
     /// The one after this.

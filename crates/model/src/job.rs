@@ -1,7 +1,7 @@
 //! A job as it is submitted.
 
 use crate::demand::Demand;
-use crate::ids::{JobId, ModelId, ServiceId, StudyId, TenantId};
+use crate::ids::{JobId, ModelId, ServiceId, StudyId, TenantId, UserId};
 use crate::placement::Portion;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,9 @@ pub struct Replica {
 pub struct JobSpec {
     /// Whose quota and share it uses.
     pub tenant: TenantId,
+    /// Who handed it in, by whose earlier jobs predictors go; not known, if it is zero.
+    #[serde(default, skip_serializing_if = "UserId::is_unknown")]
+    pub user: UserId,
     /// What it trains; the key of measured tables.
     pub model: ModelId,
     /// Larger runs first where a recipe looks at it.
@@ -197,6 +200,7 @@ impl JobSpec {
     pub fn new(demand: Demand) -> JobSpec {
         JobSpec {
             tenant: TenantId(0),
+            user: UserId(0),
             model: ModelId(0),
             priority: 0,
             demand,

@@ -22,7 +22,9 @@ pub use cluster::{Cluster, Kind, Node, Price, Tenant};
 pub use date::universal_time;
 pub use demand::{Demand, Reach, Sizes, Step};
 pub use event::{Event, Exit};
-pub use ids::{Generation, JobId, KindId, ModelId, NodeId, RackId, ServiceId, StudyId, TenantId};
+pub use ids::{
+    Generation, JobId, KindId, ModelId, NodeId, RackId, ServiceId, StudyId, TenantId, UserId,
+};
 pub use job::{
     Appetite, Batch, Course, Deadline, Extras, JobSpec, Regimes, Replica, Stages, Truth,
 };

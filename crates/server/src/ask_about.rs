@@ -97,7 +97,7 @@ pub(crate) fn what_if(
 
 fn newcomer(live: &Live, who: &Who, job: Submission, at: Time) -> Result<Newcomer, Problem> {
     let job = live.check_submission(who, job, at)?;
-    let spec = live.imagined(&job);
+    let spec = live.imagined(&job, &who.user);
     Ok(Newcomer { spec, hint: hint(Outlook::of(&who.user, &job)) })
 }
 

@@ -3,8 +3,10 @@
 //! some level. For a given level either is a straight line in other coordinates, so the level is
 //! all that has to be searched for.
 
+use serde::{Deserialize, Serialize};
+
 /// How a loss falls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fall {
     /// 1 ÷ (slope·x + start) + level.
     Hyperbolic,
@@ -13,7 +15,7 @@ pub enum Fall {
 }
 
 /// A fitted curve.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Falling {
     /// How it falls.
     pub fall: Fall,

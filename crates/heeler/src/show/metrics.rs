@@ -17,8 +17,10 @@ pub(crate) fn facts_line(facts: &[(String, String)]) -> String {
 /// What a simulation showed.
 pub(crate) fn summary(summary: &Summary) -> String {
     let mut times = Table::new(&["", "mean>", "p50>", "p95>", "p99>", "max>"]);
-    times.row(spread("completion", &summary.completion_s));
-    times.row(spread("waiting", &summary.waiting_s));
+    // Of nobody there is nothing to say.
+    let known = summary.jobs.finished > 0;
+    times.row(spread("completion", &summary.completion_s, known));
+    times.row(spread("waiting", &summary.waiting_s, known));
     let mut fairness = Table::new(&[
         "finish-time fairness",
         "mean>",
@@ -29,9 +31,9 @@ pub(crate) fn summary(summary: &Summary) -> String {
         "Gini>",
     ]);
     let variants = &summary.fairness;
-    fairness.row(ratio("against equal shares", &variants.isolated));
-    fairness.row(ratio("against mean contention", &variants.themis));
-    fairness.row(ratio("against static contention", &variants.static_contention));
+    fairness.row(ratio("against equal shares", &variants.isolated, known));
+    fairness.row(ratio("against mean contention", &variants.themis, known));
+    fairness.row(ratio("against static contention", &variants.static_contention, known));
     let mut text = format!("{}\n{}\n{}", times.text(), facts(summary), fairness.text());
     if let Some(table) = shares(summary) {
         text.push_str(&format!("\n{table}"));
@@ -50,13 +52,17 @@ pub(crate) fn summary(summary: &Summary) -> String {
 
 /// What predictors said beside what was seen, unless they were always right.
 fn predictions(all: &[Calibration]) -> Option<String> {
-    let columns =
-        ["predicted", "by>", "seen>", "unknown>", "factor>", "p10>", "p50>", "p90>", "within 2x>"];
+    let stated = all.iter().any(|known| known.within_stated.is_some());
+    let mut columns =
+        vec!["predicted", "by>", "seen>", "unknown>", "factor>", "p10>", "p50>", "p90>"];
+    columns.push("within 2x>");
+    columns.extend(stated.then_some("within 2σ>"));
     let mut table = Table::new(&columns);
     let mut wrong = all.iter().filter(|known| !known.is_exact()).peekable();
     wrong.peek()?;
     for known in wrong {
-        table.row([
+        let within = known.within_stated.map_or_else(|| "–".to_string(), percent);
+        let cells = [
             known.of.clone(),
             known.predictor.clone(),
             count(known.seen),
@@ -66,7 +72,8 @@ fn predictions(all: &[Calibration]) -> Option<String> {
             decimal(known.ratio_p50),
             decimal(known.ratio_p90),
             percent(known.within_double),
-        ]);
+        ];
+        table.row(cells.into_iter().chain(stated.then_some(within)));
     }
     Some(table.text())
 }
@@ -183,7 +190,7 @@ fn studies(studies: &[StudySummary]) -> String {
 fn facts(summary: &Summary) -> String {
     let (jobs, restarts, hours) = (&summary.jobs, &summary.restarts, &summary.gpu_hours);
     let mut lines = vec![("jobs", became(jobs))];
-    lines.push(("makespan", seconds(summary.makespan_s)));
+    lines.push(("makespan", or_dash(jobs.finished > 0, seconds(summary.makespan_s))));
     lines.push(("utilisation", percent(summary.utilisation)));
     let (useful, lost, idle) = (decimal(hours.useful), decimal(hours.lost), decimal(hours.idle));
     let mut said = format!("{useful} useful, {lost} lost, {idle} idle");
@@ -239,17 +246,24 @@ fn became(jobs: &heeler_sim::metrics::Counts) -> String {
     text
 }
 
-fn spread(name: &str, spread: &Spread) -> Vec<String> {
-    let values = [spread.mean, spread.p50, spread.p95, spread.p99, spread.max];
-    std::iter::once(name.to_string()).chain(values.map(seconds)).collect()
+/// A dash where no finished job says anything.
+fn or_dash(known: bool, text: String) -> String {
+    if known { text } else { "–".to_string() }
 }
 
-fn ratio(name: &str, variant: &FinishTime) -> Vec<String> {
+fn spread(name: &str, spread: &Spread, known: bool) -> Vec<String> {
+    let values = [spread.mean, spread.p50, spread.p95, spread.p99, spread.max];
+    let values = values.map(|value| or_dash(known, seconds(value)));
+    std::iter::once(name.to_string()).chain(values).collect()
+}
+
+fn ratio(name: &str, variant: &FinishTime, known: bool) -> Vec<String> {
     let values = [variant.ratio.mean, variant.ratio.p50, variant.ratio.p99, variant.ratio.max];
     let values = values
         .map(decimal)
         .into_iter()
-        .chain([percent(variant.unfair), decimal(variant.inequality)]);
+        .chain([percent(variant.unfair), decimal(variant.inequality)])
+        .map(|text| or_dash(known, text));
     std::iter::once(name.to_string()).chain(values).collect()
 }
 
@@ -267,15 +281,16 @@ pub(crate) fn groups(title: &str, groups: &[Group]) -> String {
     ];
     let mut table = Table::new(&columns);
     for group in groups {
+        let known = |text: String| or_dash(group.finished > 0, text);
         table.row([
             group.name.clone(),
             count(group.finished as u64),
             decimal(group.gpu_hours),
-            seconds(group.completion_s.mean),
-            seconds(group.completion_s.p99),
-            seconds(group.waiting_s.mean),
-            seconds(group.waiting_s.p99),
-            percent(group.unfair),
+            known(seconds(group.completion_s.mean)),
+            known(seconds(group.completion_s.p99)),
+            known(seconds(group.waiting_s.mean)),
+            known(seconds(group.waiting_s.p99)),
+            known(percent(group.unfair)),
         ]);
     }
     table.text()

@@ -368,3 +368,43 @@ fn a_link_stays_a_link() {
     folder.run("sim --trace t.csv --cluster 1x2 --jobs-out link.csv").good();
     assert!(folder.read("real.csv").starts_with("job,tenant,"));
 }
+
+#[test]
+fn predictors_go_by_users_within_a_tenant() {
+    let folder = Folder::new();
+    let mut trace = String::from("submit_s,gpus,duration_s,declared_s,tenant,user\n");
+    for job in 0..40 {
+        let (user, length) = [("ann", 1000), ("bob", 10)][job % 2];
+        trace.push_str(&format!("{},1,{length},500,lab,{user}\n", job * 2000));
+    }
+    folder.write("t.csv", &trace);
+    let sim = "sim --trace t.csv --cluster 1x2 --recipe sjf --knob predict={mean={by='user'}}";
+    let known = folder.run(&format!("{sim} --json")).json()["summary"]["predictions"][0].clone();
+    assert_eq!((known["predictor"].as_str(), known["seen"].as_u64()), (Some("mean"), Some(40)));
+    // Each is right from the second job on; the tenant's mean would be off by half of a thousand.
+    assert!(known["ratio_p90"] == 1.0 && known["factor"].as_f64() < Some(1.5), "{known}");
+}
+
+#[test]
+fn whoever_goes_by_curves_or_forecasts_is_judged() {
+    let folder = Folder::new();
+    let judged = |sim: &str| {
+        let told = folder.run(&format!("sim --cluster 4x8 --jobs 300 --load 0.9 {sim} --json"));
+        told.json()["summary"]["predictions"].as_array().expect("a list").clone()
+    };
+    for recipe in ["slaq", "jpas"] {
+        let all = judged(&format!("--world losses --recipe {recipe}"));
+        let known = all.iter().find(|known| known["predictor"] == "curve").expect("curves");
+        assert!(known["seen"].as_u64() > Some(50), "{recipe}: {known}");
+        let within = known["within_stated"].as_f64().expect("a part");
+        assert!((0.0..=1.0).contains(&within), "{recipe}: {known}");
+    }
+    let all = judged("--world losses --recipe optimus");
+    assert!(all[0]["predictor"] == "convergence" && all[0]["within_stated"].is_f64(), "{all:?}");
+    let all = judged("--recipe helios-ces");
+    let known = all.iter().find(|known| known["predictor"] == "seasonal").expect("a forecast");
+    assert!(known["seen"].as_u64() > Some(100) && all.len() == 2, "{all:?}");
+    let sim = "sim --cluster 4x8 --jobs 300 --load 0.9 --world losses --recipe slaq";
+    let shown = folder.run(sim).good();
+    assert!(shown.contains("within 2σ") && shown.contains("loss, after as much"), "{shown}");
+}

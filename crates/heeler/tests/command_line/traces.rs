@@ -75,3 +75,15 @@ fn a_trace_may_come_through_a_pipe() {
     let ended = crate::Ended::of(&child.wait_with_output().expect("it ends")).json();
     assert_eq!(ended["summary"]["jobs"]["finished"], 2);
 }
+
+#[test]
+fn users_stay_beside_tenants() {
+    let folder = Folder::new();
+    let text = "id,submit_s,gpus,duration_s,tenant,user\na,0,1,60,lab,ann\nb,5,2,60,lab,bob\n";
+    folder.write("a.csv", text);
+    folder.run("trace convert a.csv b.jsonl").good();
+    folder.run("trace convert b.jsonl c.csv").good();
+    assert_eq!(folder.read("c.csv"), text);
+    folder.run("trace cut a.csv d.csv --gpus 2..").good();
+    assert!(folder.read("d.csv").contains(",lab,bob\n"), "{}", folder.read("d.csv"));
+}

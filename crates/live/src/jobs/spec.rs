@@ -4,28 +4,44 @@ use crate::live::Live;
 use heeler_api::{Class, Fed, Pause, Submission};
 use heeler_model::{
     Appetite, Deadline, Demand, JobSpec, KindSet, Milli, ModelId, Portion, Reach, Regimes, Sizes,
-    Span, Step, TenantId,
+    Span, Step, TenantId, UserId,
 };
+
+/// Users that are told apart.
+const USERS_MAX: usize = 1_000_000;
 
 impl Live {
     /// A job as the engine knows it.
-    pub(crate) fn spec_of(&mut self, submission: &Submission, tenant: TenantId) -> JobSpec {
+    pub(crate) fn spec_of(
+        &mut self,
+        submission: &Submission,
+        tenant: TenantId,
+        user: &str,
+    ) -> JobSpec {
         let model = self.model_of(submission.model.as_deref());
-        self.spec_with(submission, tenant, model)
+        let user = self.user_of(user);
+        self.spec_with(submission, (tenant, user), model)
     }
 
-    /// A checked submission as the engine would know it if it were handed in.
-    pub fn imagined(&self, submission: &Submission) -> JobSpec {
+    /// A checked submission as the engine would know it if that user handed it in.
+    pub fn imagined(&self, submission: &Submission, user: &str) -> JobSpec {
         let tenant = submission.tenant.as_deref().and_then(|name| self.people.find(name));
         let model = submission.model.as_ref().and_then(|name| self.model_numbers.get(name));
         let model = ModelId(model.copied().unwrap_or(0));
-        self.spec_with(submission, tenant.unwrap_or_default(), model)
+        let user = UserId(self.user_numbers.get(user).copied().unwrap_or_default());
+        self.spec_with(submission, (tenant.unwrap_or_default(), user), model)
     }
 
-    fn spec_with(&self, submission: &Submission, tenant: TenantId, model: ModelId) -> JobSpec {
+    fn spec_with(
+        &self,
+        submission: &Submission,
+        (tenant, user): (TenantId, UserId),
+        model: ModelId,
+    ) -> JobSpec {
         let mut spec = JobSpec::new(self.demand_of(submission));
         let best_effort = submission.class == Class::BestEffort;
         spec.tenant = if best_effort { self.people.best_effort(tenant) } else { tenant };
+        spec.user = user;
         spec.priority = priority(submission.class, submission.priority);
         spec.model = model;
         let declared = submission.expected_s.or(submission.time_limit_s);
@@ -83,6 +99,19 @@ impl Live {
             memory_mb: submission.memory_mb,
             reach: if nodes == 1 { Reach::Node } else { Reach::Cluster },
         }
+    }
+
+    /// A number for a user; those beyond what is numbered are nobody that is known.
+    fn user_of(&mut self, name: &str) -> UserId {
+        let known = self.user_numbers.get(name).copied();
+        UserId(known.unwrap_or_else(|| {
+            if name.is_empty() || self.user_numbers.len() >= USERS_MAX {
+                return 0;
+            }
+            let number = self.user_numbers.len() as u32 + 1;
+            self.user_numbers.insert(name.into(), number);
+            number
+        }))
     }
 
     /// A number for a model; models beyond what can be numbered are one.

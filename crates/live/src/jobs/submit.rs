@@ -48,7 +48,7 @@ impl Live {
             let task = indices.as_ref().map(|indices| indices[number as usize]);
             self.enter_one(who, &shared, head, head + number, task);
         }
-        let never = self.never_starts(&self.imagined(submission).demand);
+        let never = self.never_starts(&self.imagined(submission, &who.user).demand);
         let notes = never.map(|why| format!("it cannot start as things are: {why}"));
         Submitted { job: head, tasks, again: false, notes: notes.into_iter().collect() }
     }
@@ -74,7 +74,7 @@ impl Live {
     ) {
         let name = submission.tenant.clone().unwrap_or_else(|| self.home(who));
         let tenant = self.people.find(&name).unwrap_or_default();
-        let spec = self.spec_of(submission, tenant);
+        let spec = self.spec_of(submission, tenant, &who.user);
         let identity = who.uid.zip(who.gid).map(|(uid, gid)| Identity { uid, gid });
         let until = submission.begin.map(|begin| self.time(begin)).filter(|at| *at > self.now);
         let mut keeps = Keeps { held: submission.hold, until, ..Keeps::default() };

@@ -599,3 +599,19 @@ fn two_who_cancel_at_once_are_both_answered() {
     let ends = decision.orders.iter().filter(|order| matches!(order, Order::End { .. })).count();
     assert_eq!(ends, 1);
 }
+
+#[test]
+fn predictors_know_who_handed_a_job_in() {
+    let mut plane = Plane::new(1, 4, "fifo");
+    let [ann, bob] = ["ann", "bob"].map(|user| person(user, Role::User, &["default"]));
+    let jobs = [&ann, &bob, &ann].map(|who| plane.submit(who, gpus(1)));
+    let saved = plane.live.save();
+    let read = Live::load(saved).expect("it was saved");
+    for live in [&plane.live, &read] {
+        let user = |job| live.engine().state().job(JobId(job)).spec.user;
+        let [first, second, third] = jobs.map(user);
+        assert!(first == third && first != second && !first.is_unknown());
+        assert_eq!(live.imagined(&gpus(1), "bob").user, second);
+        assert!(live.imagined(&gpus(1), "eve").user.is_unknown(), "nobody who was here");
+    }
+}

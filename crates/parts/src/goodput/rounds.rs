@@ -57,6 +57,11 @@ pub trait Allot: Send {
         None
     }
 
+    /// How well whatever it goes by has done.
+    fn calibration(&self) -> Option<Calibration> {
+        self.predictor().and_then(Predict::calibration)
+    }
+
     /// How shapes become GPUs.
     fn settling(&self) -> Settling {
         Settling::Close
@@ -254,7 +259,7 @@ impl Policy for ShapeRounds {
     }
 
     fn calibrations(&self) -> Vec<Calibration> {
-        self.allot.predictor().and_then(Predict::calibration).into_iter().collect()
+        self.allot.calibration().into_iter().collect()
     }
 
     fn save(&self) -> Value {

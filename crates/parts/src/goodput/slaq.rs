@@ -8,7 +8,7 @@ use super::rounds::{Allot, Candidate};
 use super::shapes::{Shape, Shapes};
 use super::speed::speed;
 use crate::predict::{Declared, Losses};
-use heeler_engine::{Note, Predict, View};
+use heeler_engine::{Calibration, Note, Predict, View};
 use heeler_model::{KindId, Span};
 use serde_json::Value;
 
@@ -61,6 +61,10 @@ impl Allot for Slaq {
 
     fn observe(&mut self, note: &Note, view: &View) {
         self.losses.observe(note, view);
+    }
+
+    fn calibration(&self) -> Option<Calibration> {
+        Some(self.losses.calibration())
     }
 
     fn save(&self) -> Value {

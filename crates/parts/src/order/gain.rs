@@ -4,7 +4,7 @@
 //! and says nothing is taken to gain nothing, and nobody waits for it to speak.
 
 use crate::predict::Losses;
-use heeler_engine::{Job, Key, Line, Note, Order, View};
+use heeler_engine::{Calibration, Job, Key, Line, Note, Order, View};
 use heeler_model::{JobId, Span, Time};
 use serde_json::Value;
 
@@ -60,6 +60,10 @@ impl Order for Gain {
 
     fn observe(&mut self, note: &Note, view: &View) -> Vec<JobId> {
         self.losses.observe(note, view).into_iter().collect()
+    }
+
+    fn calibration(&self) -> Option<Calibration> {
+        Some(self.losses.calibration())
     }
 
     fn save(&self) -> Value {

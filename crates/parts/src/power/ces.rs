@@ -4,7 +4,10 @@
 //! does not say that they will be needed.
 
 use super::Seasonal;
+use crate::predict::Tally;
+use heeler_engine::Calibration;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 /// When nodes are switched on and off.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,6 +45,11 @@ pub struct Ces {
     on: u32,
     /// The slot before which nothing is switched off.
     keep_until: u64,
+    /// What was said of as many slots as the forecast looks ahead, the latest last.
+    #[serde(default)]
+    said: VecDeque<Option<f64>>,
+    #[serde(default)]
+    tally: Tally,
 }
 
 impl Ces {
@@ -55,6 +63,7 @@ impl Ces {
     /// A slot is over in which so many of all nodes were used: how many are on now.
     pub fn look(&mut self, used: u32, all: u32, habits: &Habits) -> u32 {
         self.seen.push(used);
+        self.judge(habits.future);
         let (slot, wanted) = (self.slots, used + habits.spare);
         self.slots += 1;
         if slot < FIRST_SLOTS && slot >= self.keep_until {
@@ -71,6 +80,25 @@ impl Ces {
             self.on = wanted;
         }
         self.on
+    }
+
+    /// Note what is expected of the latest slot and those after it, and compare what was said of
+    /// those that are over with what was used in them.
+    fn judge(&mut self, future: usize) {
+        let expected = self.seen.expected(future);
+        self.said.push_back(expected);
+        if self.said.len() < future.max(1) {
+            return;
+        }
+        let was = self.seen.mean_of(future.max(1));
+        if let Some((said, was)) = self.said.pop_front().flatten().zip(was) {
+            self.tally.note(Some(said.max(0.0) + 1.0), was + 1.0);
+        }
+    }
+
+    /// How well the forecast has done. One is added to both sides, because nothing may be used.
+    pub fn calibration(&self) -> Calibration {
+        self.tally.calibration("seasonal", "nodes used in the slots ahead, and one")
     }
 
     /// Between two looks more were needed, and so many are on now: none goes for a while.
@@ -106,6 +134,28 @@ mod tests {
         assert_eq!([20; 6].map(&mut look), [22; 6]);
         assert_eq!([10; 5].map(&mut look), [22; 5], "it is usual to need more");
         assert_eq!([30, 28, 24, 22, 21].map(look), [32, 32, 32, 24, 24]);
+    }
+
+    /// Ten nodes are expected of thirty slots where ten were used, and are; of the last twenty-nine
+    /// slots that were twenty, fewer were expected.
+    #[test]
+    fn forecasts_are_judged_when_their_slots_are_over() {
+        let mut ces = Ces::default();
+        for _ in 0..29 {
+            ces.look(10, 40, &HABITS);
+        }
+        assert_eq!(ces.calibration().seen, 0, "none is over");
+        for _ in 0..31 {
+            ces.look(10, 40, &HABITS);
+        }
+        let known = ces.calibration();
+        assert_eq!((known.seen, known.is_exact()), (31, true), "{known:?}");
+        for _ in 0..29 {
+            ces.look(20, 40, &HABITS);
+        }
+        let known = ces.calibration();
+        assert!(known.seen == 60 && known.factor > 1.05, "{known:?}");
+        assert!(known.ratio_p10 < 0.7, "{known:?}");
     }
 
     #[test]

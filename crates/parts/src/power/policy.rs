@@ -262,7 +262,9 @@ impl Policy for Powered {
     }
 
     fn calibrations(&self) -> Vec<Calibration> {
-        self.inner.calibrations()
+        let mut all = self.inner.calibrations();
+        all.push(self.switches.ces.calibration());
+        all
     }
 
     fn power(&self) -> Option<Power> {

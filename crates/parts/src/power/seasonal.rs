@@ -42,6 +42,12 @@ impl Seasonal {
         Some(f64::from(sum) / slots as f64)
     }
 
+    /// The mean of the latest so many.
+    pub fn mean_of(&self, slots: usize) -> Option<f64> {
+        let sum: u32 = (0..slots).map(|ago| self.ago(ago)).sum::<Option<u32>>()?;
+        Some(f64::from(sum) / slots as f64)
+    }
+
     /// What was usual so many slots after the latest; before it, if negative.
     fn usual(&self, ahead: isize) -> Option<f64> {
         let mut found = (0, 0.0);

@@ -3,7 +3,7 @@
 //! report none, what was declared counts.
 
 use super::{Declared, Losses};
-use heeler_engine::{Job, Note, Predict, View};
+use heeler_engine::{Calibration, Job, Note, Predict, View};
 use serde_json::Value;
 
 /// Curves of losses that far from certain are not believed.
@@ -34,6 +34,11 @@ impl Predict for Convergence {
 
     fn observe(&mut self, note: &Note, view: &View) {
         self.losses.observe(note, view);
+    }
+
+    /// How well its curves did; of how long jobs run, whoever judges it keeps count.
+    fn calibration(&self) -> Option<Calibration> {
+        Some(self.losses.calibration())
     }
 
     fn save(&self) -> Value {

@@ -3,17 +3,40 @@
 
 use super::judged::seen_s;
 use heeler_engine::{Job, Note, Predict, View};
-use heeler_model::{JobId, Span, TenantId};
+use heeler_model::{JobId, JobSpec, Span, TenantId};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
+/// By whose earlier jobs a job is judged: its user's or, where no user is known, its tenant's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Owner(u64);
+
+impl Owner {
+    /// Whose a job is.
+    pub fn of(spec: &JobSpec) -> Owner {
+        match spec.user {
+            user if user.is_unknown() => Owner(spec.tenant.0.into()),
+            // Behind all tenants, so that a number is one or the other.
+            user => Owner(u64::from(u16::MAX) + u64::from(user.0)),
+        }
+    }
+}
+
+impl From<TenantId> for Owner {
+    fn from(tenant: TenantId) -> Owner {
+        Owner(tenant.0.into())
+    }
+}
+
 /// What is known of a job when it comes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Who it belongs to.
-    pub tenant: TenantId,
+    /// Whose it is.
+    #[serde(alias = "tenant")]
+    pub owner: Owner,
     /// What it is called, or what it trains; empty, if neither is known.
     pub name: String,
     /// GPUs it asks for.
@@ -39,7 +62,7 @@ impl Facts {
         let spec = &job.spec;
         let model = || if spec.model.0 == 0 { String::new() } else { format!("#{}", spec.model) };
         Facts {
-            tenant: spec.tenant,
+            owner: Owner::of(spec),
             name: spec.name().map_or_else(model, ToString::to_string),
             gpus: spec.demand.asked(),
             cpu_milli: spec.demand.cpu_milli,
@@ -135,5 +158,34 @@ impl<L: Learner> Predict for Learned<L> {
 
     fn fork(&self) -> Box<dyn Predict> {
         Box::new(Learned { learner: self.learner.clone(), said: self.said.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heeler_model::{Demand, UserId};
+
+    #[test]
+    fn users_are_told_apart_within_a_tenant_and_known_in_all() {
+        let owner = |tenant, user| {
+            let mut spec = JobSpec::new(Demand::gpus(1));
+            (spec.tenant, spec.user) = (TenantId(tenant), UserId(user));
+            Owner::of(&spec)
+        };
+        assert_ne!(owner(1, 1), owner(1, 2));
+        assert_eq!(owner(1, 1), owner(2, 1));
+        assert_eq!(owner(1, 0), TenantId(1).into(), "nobody is known but the tenant");
+        assert_ne!(owner(u16::MAX, 0), owner(0, 1));
+    }
+
+    #[test]
+    fn what_was_saved_before_users_were_known_is_read() {
+        let facts: Facts = serde_json::from_value(json!({
+            "tenant": 3, "name": "n", "gpus": 1, "cpu_milli": 0, "gpu_memory_mb": 0,
+            "declared_s": 0.0, "week_s": 0, "priority": 0
+        }))
+        .expect("facts");
+        assert_eq!(facts.owner, TenantId(3).into());
     }
 }

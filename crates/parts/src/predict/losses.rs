@@ -1,7 +1,9 @@
 //! What jobs reported of their loss, and the curves that fit it: how far a loss will have fallen
-//! after more work, and how sure that is. Scores count as losses below zero.
+//! after more work, and how sure that is. Scores count as losses below zero. Curves are judged by
+//! what a job reports once it has done as much work again as they were drawn through.
 
-use heeler_engine::{Job, Note, View};
+use super::Tally;
+use heeler_engine::{Calibration, Job, Note, View};
 use heeler_model::{JobId, Report};
 use heeler_solve::{Falling, LOSSES_MIN, fit_falling};
 use serde::{Deserialize, Serialize};
@@ -10,6 +12,9 @@ use std::collections::BTreeMap;
 /// So many losses of a job are kept: the first, and the latest.
 const KEPT: usize = 48;
 
+/// Standard deviations around a curve within which losses are said to lie.
+const STATED: f64 = 2.0;
+
 /// The furthest that a job is taken to go, in times of the work between two of its reports.
 const REPORTS_AHEAD: u32 = 200;
 
@@ -17,6 +22,9 @@ const REPORTS_AHEAD: u32 = 200;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Losses {
     jobs: BTreeMap<JobId, Seen>,
+    /// How near curves came to what was reported later.
+    #[serde(default)]
+    tally: Tally,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -30,9 +38,22 @@ struct Seen {
     scores: bool,
     #[serde(skip)]
     curve: Option<Falling>,
+    /// The curve that is judged next, and after how much work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    said: Option<(f64, Falling)>,
 }
 
 impl Seen {
+    /// Compare a loss with what was said of it when half of that work was done.
+    fn judge(&mut self, done: f64, loss: f64, tally: &mut Tally) {
+        let Some((_, curve)) = self.said.take_if(|(due, _)| *due <= done) else { return };
+        let said = curve.at(done);
+        // Scores are losses below zero, and are compared as scores.
+        let sign = if self.scores { -1.0 } else { 1.0 };
+        tally.note(Some(sign * said), sign * loss);
+        tally.note_stated((loss - said).abs() <= STATED * curve.error);
+    }
+
     fn enter(&mut self, done: f64, loss: f64) {
         if let Some((last, before)) = self.losses.last().copied() {
             // A job that was set back reports some of its losses twice.
@@ -46,6 +67,9 @@ impl Seen {
             self.losses.remove(1);
         }
         self.curve = fit_falling(&self.losses);
+        if self.said.is_none() {
+            self.said = self.curve.map(|curve| (2.0 * done, curve));
+        }
     }
 
     /// Whether so much was seen that a loss without a curve is one that does not fall.
@@ -86,6 +110,7 @@ impl Losses {
         }
         let seen = self.jobs.entry(job).or_default();
         seen.scores = scores;
+        seen.judge(done, loss, &mut self.tally);
         seen.enter(done, loss);
         Some(job)
     }
@@ -122,6 +147,12 @@ impl Losses {
         let curve = seen.curve?;
         let falls = seen.losses.first()?.1 - curve.level;
         Some(curve.error / falls.max(f64::MIN_POSITIVE))
+    }
+
+    /// How near curves came to losses after as much work again, and how often these were as near
+    /// as the curves themselves said.
+    pub fn calibration(&self) -> Calibration {
+        self.tally.calibration("curve", "loss, after as much work again")
     }
 
     /// Fit all curves anew, after they were read back.
@@ -173,5 +204,29 @@ mod tests {
         }
         losses.jobs.insert(JobId(0), seen(4, |n| 4.0 / n));
         assert!(falls(&losses).is_some_and(|falls| falls > 0.0));
+    }
+
+    /// Of a loss that falls along its curve what is said comes true. Of one that stands still from
+    /// the twentieth report on, what was said at the sixteenth is too small, and outside of what
+    /// was stated.
+    #[test]
+    fn curves_are_judged_by_what_is_reported_after_as_much_work_again() {
+        let judged = |reports: u32, loss: fn(f64) -> f64| {
+            let (mut seen, mut tally) = (Seen::default(), Tally::default());
+            for report in 1..=reports {
+                let (done, loss) = (3600.0 * f64::from(report), loss(f64::from(report)));
+                seen.judge(done, loss, &mut tally);
+                seen.enter(done, loss);
+            }
+            tally.calibration("curve", "loss")
+        };
+        // The first curve is there after four reports, and is judged after eight.
+        assert_eq!(judged(7, |n| 4.0 / n).seen, 0);
+        let wavy = |n: f64| 4.0 / (1.0 + n / 10.0) + 1.0 + 0.01 * (n * 2.4).sin();
+        let sound = judged(64, wavy);
+        assert_eq!(sound.seen, 4, "after 8, 16, 32 and 64");
+        assert!(sound.factor < 1.1, "{sound:?}");
+        let stands = judged(32, |n| 4.0 / (1.0 + n.min(20.0) / 10.0) + 1.0);
+        assert!(stands.factor > 1.01 && stands.within_stated < Some(1.0), "{stands:?}");
     }
 }

@@ -38,10 +38,10 @@ impl Learner for Mean {
 
     fn guess(&self, facts: &Facts) -> (Option<f64>, ()) {
         let named = self.past.named(facts).filter(|_| self.by != By::User);
-        let tenant = self.past.tenant(facts.tenant).map(|tenant| &tenant.jobs);
+        let owner = self.past.owner(facts.owner).map(|owner| &owner.jobs);
         let all = Some(&self.past.all);
         // From those that are most alike to all there were.
-        let groups = [named, tenant, all].into_iter().flatten();
+        let groups = [named, owner, all].into_iter().flatten();
         let sums = groups.flat_map(|group| {
             let same = (self.by == By::UserNameGpus).then(|| group.with(facts.gpus));
             same.into_iter().chain([group.all])
@@ -61,7 +61,7 @@ mod tests {
     use heeler_model::TenantId;
 
     fn facts(tenant: u16, name: &str, gpus: u32) -> Facts {
-        Facts { tenant: TenantId(tenant), name: name.into(), gpus, ..Facts::default() }
+        Facts { owner: TenantId(tenant).into(), name: name.into(), gpus, ..Facts::default() }
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub use blend::Blend;
 pub use convergence::Convergence;
 pub use declared::Declared;
 pub use judged::Judged;
-pub use learned::{Facts, Learned, Learner};
+pub use learned::{Facts, Learned, Learner, Owner};
 pub use load::LoadForecast;
 pub use losses::Losses;
 pub use mean::{By, Mean};

@@ -24,7 +24,7 @@ impl Names {
         if facts.name.is_empty() {
             return None;
         }
-        let names = &self.past.tenant(facts.tenant)?.names;
+        let names = &self.past.owner(facts.owner)?.names;
         let mut closest: Vec<(f64, &str)> = Vec::new();
         if names.contains_key(&facts.name) {
             closest.push((1.0, &facts.name));
@@ -45,8 +45,8 @@ impl Learner for Names {
     type Noted = ();
 
     fn guess(&self, facts: &Facts) -> (Option<f64>, ()) {
-        let tenant = || self.past.tenant(facts.tenant).map(|tenant| tenant.jobs.all);
-        let sum = self.alike(facts).or_else(tenant).unwrap_or(self.past.all.all);
+        let owner = || self.past.owner(facts.owner).map(|owner| owner.jobs.all);
+        let sum = self.alike(facts).or_else(owner).unwrap_or(self.past.all.all);
         (sum.mean_s(), ())
     }
 
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(guess("train_v3", 1), Some(200.0), "the two most alike, with as many GPUs");
         assert_eq!(guess("train_v3", 4), Some(1100.0 / 3.0), "whatever their size");
         assert_eq!(guess("something else", 1), Some(277.0), "the owner's mean");
-        let stranger = Facts { tenant: heeler_model::TenantId(9), ..facts("train_v1", 1) };
+        let stranger = Facts { owner: heeler_model::TenantId(9).into(), ..facts("train_v1", 1) };
         assert_eq!(names.guess(&stranger).0, Some(277.0), "everybody's mean");
     }
 }

@@ -1,12 +1,11 @@
 //! How long jobs ran that have ended, by who they belonged to, what they were called and how many
 //! GPUs they had. Names that were not seen for long are forgotten, so that this stays small.
 
-use super::Facts;
-use heeler_model::TenantId;
+use super::{Facts, Owner};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Names that are remembered of each tenant.
+/// Names that are remembered of each owner.
 const NAMES_MAX: usize = 256;
 
 /// How long some jobs ran.
@@ -34,7 +33,7 @@ impl Sum {
     }
 }
 
-/// Jobs of one tenant, of one name, or all.
+/// Jobs of one owner, of one name, or all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Group {
     pub(super) all: Sum,
@@ -56,9 +55,9 @@ impl Group {
     }
 }
 
-/// Jobs of one tenant.
+/// Jobs of one owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct OfTenant {
+pub(super) struct OfOwner {
     pub(super) jobs: Group,
     pub(super) names: BTreeMap<String, Group>,
 }
@@ -67,7 +66,8 @@ pub(super) struct OfTenant {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Past {
     pub(super) all: Group,
-    pub(super) tenants: BTreeMap<TenantId, OfTenant>,
+    #[serde(alias = "tenants")]
+    pub(super) owners: BTreeMap<Owner, OfOwner>,
 }
 
 impl Past {
@@ -76,27 +76,27 @@ impl Past {
         let micros = (seconds * 1e6).round().clamp(1.0, 1e18) as u64;
         let number = self.all.all.jobs + 1;
         self.all.add(facts.gpus, micros, number);
-        let tenant = self.tenants.entry(facts.tenant).or_default();
-        tenant.jobs.add(facts.gpus, micros, number);
+        let owner = self.owners.entry(facts.owner).or_default();
+        owner.jobs.add(facts.gpus, micros, number);
         if facts.name.is_empty() {
             return;
         }
-        tenant.names.entry(facts.name.clone()).or_default().add(facts.gpus, micros, number);
-        if tenant.names.len() > NAMES_MAX {
-            let oldest = tenant.names.iter().min_by_key(|(_, group)| group.last);
+        owner.names.entry(facts.name.clone()).or_default().add(facts.gpus, micros, number);
+        if owner.names.len() > NAMES_MAX {
+            let oldest = owner.names.iter().min_by_key(|(_, group)| group.last);
             let oldest = oldest.map(|(name, _)| name.clone()).expect("there are many");
-            tenant.names.remove(&oldest);
+            owner.names.remove(&oldest);
         }
     }
 
-    /// What is known of a tenant.
-    pub(super) fn tenant(&self, id: TenantId) -> Option<&OfTenant> {
-        self.tenants.get(&id)
+    /// What is known of an owner.
+    pub(super) fn owner(&self, owner: Owner) -> Option<&OfOwner> {
+        self.owners.get(&owner)
     }
 
-    /// What is known of jobs of that name and tenant.
+    /// What is known of jobs of that name and owner.
     pub(super) fn named(&self, facts: &Facts) -> Option<&Group> {
-        self.tenant(facts.tenant)?.names.get(&facts.name)
+        self.owner(facts.owner)?.names.get(&facts.name)
     }
 }
 
@@ -115,6 +115,6 @@ mod tests {
         }
         assert!(past.named(&facts(0)).is_some() && past.named(&facts(NAMES_MAX)).is_some());
         assert!(past.named(&facts(1)).is_none());
-        assert_eq!(past.tenants[&TenantId(0)].names.len(), NAMES_MAX);
+        assert_eq!(past.owners[&Owner::default()].names.len(), NAMES_MAX);
     }
 }

@@ -26,6 +26,11 @@ pub struct Tally {
     /// Sum of how far each was off, as a logarithm.
     off: f64,
     within_double: u64,
+    /// How often an interval was stated, and how often what was seen lay in it.
+    #[serde(default)]
+    stated: u64,
+    #[serde(default)]
+    within_stated: u64,
     /// How often predicted ÷ seen was so many steps.
     ratios: BTreeMap<i32, u64>,
     /// By the power of ten of what was predicted.
@@ -51,6 +56,12 @@ impl Tally {
         band.seen += 1;
         band.log_predicted += predicted.ln();
         band.log_was += was.ln();
+    }
+
+    /// An interval was stated, and what was seen lay in it or not.
+    pub fn note_stated(&mut self, within: bool) {
+        self.stated += 1;
+        self.within_stated += u64::from(within);
     }
 
     /// The ratio below which a part of them is.
@@ -85,6 +96,8 @@ impl Tally {
             ratio_p90: self.ratio(0.9),
             within_double: self.within_double as f64 / seen,
             factor: (self.off / seen).exp2(),
+            within_stated: (self.stated > 0)
+                .then(|| self.within_stated as f64 / self.stated as f64),
             bands: bands.collect(),
         }
     }
@@ -103,7 +116,7 @@ mod tests {
         tally.note(None, 5.0);
         let known = tally.calibration("some", "seconds");
         assert_eq!((known.seen, known.unknown), (4, 1));
-        assert_eq!(known.within_double, 0.5);
+        assert_eq!((known.within_double, known.within_stated), (0.5, None));
         assert!((known.factor - 32f64.powf(0.25)).abs() < 1e-12, "{}", known.factor);
         assert!((known.ratio_p10 - 0.25).abs() < 1e-12, "{}", known.ratio_p10);
         assert!((known.ratio_p50 - 1.0).abs() < 1e-12);

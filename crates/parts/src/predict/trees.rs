@@ -41,7 +41,7 @@ impl Trees {
     /// Size, what stands beside each GPU, what was declared, day and hour, and how long jobs of the
     /// owner and of the name ran.
     fn row(&self, facts: &Facts) -> Row {
-        let tenant = self.past.tenant(facts.tenant);
+        let owner = self.past.owner(facts.owner);
         let named = self.past.named(facts);
         let same = named.map(|named| named.with(facts.gpus)).filter(|sum| sum.jobs > 0);
         [
@@ -51,7 +51,7 @@ impl Trees {
             log_s(Some(facts.declared_s)),
             (facts.week_s / 86_400) as f32,
             (facts.week_s % 86_400 / 3600) as f32,
-            log_s(tenant.and_then(|tenant| tenant.jobs.all.mean_s())),
+            log_s(owner.and_then(|owner| owner.jobs.all.mean_s())),
             log_s(same.or(named.map(|named| named.all)).and_then(Sum::mean_s)),
             facts.priority as f32,
         ]
@@ -104,7 +104,7 @@ mod tests {
             (0, _) => 40.0,
             _ => 400.0,
         };
-        (Facts { tenant, gpus, ..Facts::default() }, seconds)
+        (Facts { owner: tenant.into(), gpus, ..Facts::default() }, seconds)
     }
 
     #[test]

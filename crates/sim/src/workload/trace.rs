@@ -14,6 +14,8 @@ pub struct Trace {
     pub workload: Workload,
     /// The models they train, by `ModelId`.
     pub models: Names,
+    /// Who handed them in, by `UserId`; the first is nobody.
+    pub users: Names,
     /// What the trace calls time zero, where it has dates.
     pub origin: Option<String>,
     /// Rows that are no job here, by reason.

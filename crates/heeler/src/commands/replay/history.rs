@@ -5,7 +5,7 @@ use super::walk::{Outage, Walked, everybody};
 use anyhow::{Result, anyhow};
 use heeler_api::{AttemptView, Condition, JobState, JobView, Submission};
 use heeler_live::{Filter, Live, Which};
-use heeler_model::{Cluster, JobId, JobSpec, ModelId, Span, TenantId, Time, Truth};
+use heeler_model::{Cluster, JobId, JobSpec, ModelId, Span, TenantId, Time, Truth, UserId};
 use heeler_recipes::Card;
 use heeler_sim::workload::{Names, Trace, TraceJob, Workload};
 use heeler_sim::world::{Cost, Costs, WorldCard};
@@ -38,12 +38,15 @@ impl History {
         let mut left = Left::default();
         let mut models = Names::default();
         models.number("");
+        // So nobody is the first.
+        let mut users = models.clone();
         let mut jobs: Vec<(u32, TraceJob, Submission)> = Vec::new();
         for row in live.jobs(&who, &all) {
             let Ok(view) = live.job(&who, row.id) else { continue };
             let Some(submission) = view.submission.clone() else { continue };
             let Some(ran) = left.ran(&view) else { continue };
-            let spec = spec_of(live, &submission, ran, &mut models);
+            let mut spec = spec_of(live, &submission, ran, &mut models);
+            spec.user = UserId(users.number(&view.user) as u32);
             let submit = since(live, view.submitted);
             let begin = submission.begin.map(|at| since(live, at as f64)).unwrap_or_default();
             let mut job = TraceJob::new(submit.max(begin), spec);
@@ -56,7 +59,7 @@ impl History {
         jobs.sort_by_key(|(id, job, _)| (job.submit, *id));
         follow(&mut jobs);
         let jobs = jobs.into_iter().map(|(_, job, _)| job).collect();
-        let trace = Trace { workload: Workload::new(jobs), models, ..Trace::default() };
+        let trace = Trace { workload: Workload::new(jobs), models, users, ..Trace::default() };
         let card = live.card().map_err(|problem| anyhow!("{}", problem.message))?;
         Ok(History {
             trace,
@@ -130,7 +133,7 @@ fn share_of(view: &JobView) -> f64 {
 }
 
 fn spec_of(live: &Live, submission: &Submission, ran: Span, models: &mut Names) -> JobSpec {
-    let mut spec = live.imagined(submission);
+    let mut spec = live.imagined(submission, "");
     let model = submission.model.as_deref().unwrap_or_default();
     spec.model = ModelId(models.number(model) as u16);
     let truth = Truth { work: ran.micros() as f64 * spec.nominal_pace };

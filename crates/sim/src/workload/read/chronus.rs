@@ -16,7 +16,7 @@ pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceE
         let submit = row.time("submit_time", MINUTE_S)?;
         let mut job = timed_job(submit, row.span("duration", MINUTE_S)?, demand);
         job.name = row.get("job_id").map(Into::into);
-        job.spec.tenant = reading.tenant(row.get("user"), None)?;
+        reading.owner(None, row.get("user"), &mut job.spec)?;
         if let Some(model) = row.get("model_name") {
             job.spec.model = reading.model(model)?;
         }

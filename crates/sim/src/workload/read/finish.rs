@@ -12,7 +12,8 @@ use std::path::Path;
 const NOT_IN_TRACE: &str = "jobs that had to finish first are not in the trace";
 
 pub(super) fn finish(reading: Reading<'_>, format: Format) -> Result<Trace, TraceError> {
-    let Reading { path, options, cluster, mut jobs, models, skipped, mut assumed, .. } = reading;
+    let Reading { path, options, cluster, mut jobs, models, users, .. } = reading;
+    let (skipped, mut assumed) = (reading.skipped, reading.assumed);
     let mut origin = reading.origin;
     if reading.dated
         && let Some(first) = jobs.iter().map(|job| job.submit).min()
@@ -57,7 +58,7 @@ pub(super) fn finish(reading: Reading<'_>, format: Format) -> Result<Trace, Trac
         }
     }
     let workload = Workload::new(jobs);
-    Ok(Trace { format: Some(format), workload, models, origin, skipped, assumed })
+    Ok(Trace { format: Some(format), workload, models, users, origin, skipped, assumed })
 }
 
 /// The jobs by name.

@@ -30,7 +30,7 @@ pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceE
         let submit = row.date("submit_time")?;
         let mut job = timed_job(submit, row.span("duration", 1.0)?, demand);
         job.name = row.get("job_id").map(Into::into);
-        job.spec.tenant = reading.tenant(row.get("vc"), row.get("user"))?;
+        reading.owner(row.get("vc"), row.get("user"), &mut job.spec)?;
         if let Some(model) = model(row) {
             job.spec.model = reading.model(&model)?;
         }
@@ -92,6 +92,7 @@ mod tests {
         assert_eq!(first.spec.demand.gpu_memory_mb, 3584);
         assert_eq!(trace.models.all()[1..], ["VGG/CIFAR-10/64", "VGG/CIFAR-10/64/amp"]);
         assert_eq!(cluster.tenants[1].name, "vcA");
+        assert_eq!((trace.users.name(1), first.spec.user), ("u1", second.spec.user));
     }
 
     #[test]

@@ -92,7 +92,7 @@ pub(super) fn enter(reading: &mut Reading<'_>, row: &Row<'_>) -> Result<(), Trac
         job.phases = Some(phases);
     }
     let spec = &mut job.spec;
-    spec.tenant = reading.tenant(row.get("tenant"), row.get("user"))?;
+    reading.owner(row.get("tenant"), row.get("user"), spec)?;
     if let Some(model) = row.get("model") {
         spec.model = reading.model(model)?;
     }

@@ -53,7 +53,7 @@ fn job(reading: &mut Reading<'_>, row: &Row<'_>) -> Result<TraceJob, TraceError>
     demand.kinds = reading.kinds(kinds, &|message| row.wrong("gpu_type", message))?;
     let mut job = timed_job(row.time("submit_time", 1.0)?, duration, demand);
     job.name = row.get("job_id").map(Into::into);
-    job.spec.tenant = reading.tenant(row.get("user"), None)?;
+    reading.owner(None, row.get("user"), &mut job.spec)?;
     if let Some(column) = reading.options.declared.as_deref() {
         let seconds = row.number(column)?;
         let declared = if column == "duration" { duration } else { row.span_of(column, seconds)? };

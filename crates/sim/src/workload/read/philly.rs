@@ -11,7 +11,7 @@ pub(super) fn read(reading: &mut Reading<'_>, table: Table) -> Result<(), TraceE
     table.each(|row| {
         let demand = Demand::gpus(row.count("num_gpus")?);
         let mut job = timed_job(row.date("timestamp")?, row.span("duration", 1.0)?, demand);
-        job.spec.tenant = reading.tenant(row.get("cluster"), None)?;
+        reading.owner(row.get("cluster"), None, &mut job.spec)?;
         reading.push(job);
         Ok(())
     })

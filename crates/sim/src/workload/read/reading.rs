@@ -8,7 +8,7 @@ use super::Options;
 use crate::suggest;
 use heeler_model::{
     Cluster, Demand, JobSpec, KindId, KindSet, ModelId, Span, StudyId, Tenant, TenantId, Time,
-    Truth,
+    Truth, UserId,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,7 @@ pub(super) struct Reading<'a> {
     /// Where each of them stands in the file; zero where nobody asks.
     pub(super) lines: Vec<u64>,
     pub(super) models: Names,
+    pub(super) users: Names,
     pub(super) skipped: Tally,
     pub(super) assumed: Tally,
     /// Whether submissions are dates, counted from 1970.
@@ -73,6 +74,8 @@ impl<'a> Reading<'a> {
             names.map(|(index, tenant)| (tenant.name.clone(), TenantId(index as u16))).collect();
         let mut models = Names::default();
         models.number("");
+        // So nobody is the first.
+        let users = models.clone();
         Reading {
             path,
             options,
@@ -82,6 +85,7 @@ impl<'a> Reading<'a> {
             jobs: Vec::new(),
             lines: Vec::new(),
             models,
+            users,
             skipped: Tally::default(),
             assumed: Tally::default(),
             dated: false,
@@ -129,19 +133,24 @@ impl<'a> Reading<'a> {
         number.map(StudyId).map_err(|_| self.too_many("studies", u16::MAX.into()))
     }
 
-    /// Who a job belongs to: a tenant, a user below it if that is asked for, or a user alone.
-    pub(super) fn tenant(
+    /// Who a job belongs to: a tenant, a user below it if that is asked for, or a user alone. The
+    /// user is known in any case.
+    pub(super) fn owner(
         &mut self,
         tenant: Option<&str>,
         user: Option<&str>,
-    ) -> Result<TenantId, TraceError> {
-        match (tenant, user) {
+        spec: &mut JobSpec,
+    ) -> Result<(), TraceError> {
+        let number = u32::try_from(self.users.number(user.unwrap_or_default()));
+        spec.user = number.map(UserId).map_err(|_| self.too_many("users", u32::MAX as usize))?;
+        spec.tenant = match (tenant, user) {
             (Some(tenant), Some(user)) if self.options.by_user => {
-                self.tenant_at(&format!("{tenant}/{user}"))
+                self.tenant_at(&format!("{tenant}/{user}"))?
             }
-            (Some(name), _) | (None, Some(name)) => self.tenant_at(name),
-            (None, None) => Ok(TenantId(0)),
-        }
+            (Some(name), _) | (None, Some(name)) => self.tenant_at(name)?,
+            (None, None) => TenantId(0),
+        };
+        Ok(())
     }
 
     /// The tenant of that name; `a/b` is below `a`.

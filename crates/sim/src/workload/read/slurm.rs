@@ -63,7 +63,7 @@ fn enter(reading: &mut Reading<'_>, row: &Row<'_>) -> Result<(), TraceError> {
     demand.kinds = reading.kinds(kinds, &|message| row.wrong(tres.column, message))?;
     let mut job = timed_job(row.date("Submit")?, elapsed, demand);
     job.name = Some(id.into());
-    job.spec.tenant = reading.tenant(row.get("Account"), row.get("User"))?;
+    reading.owner(row.get("Account"), row.get("User"), &mut job.spec)?;
     if let Some(declared) = declared(row)? {
         job.spec.declared = declared;
     }

@@ -129,7 +129,7 @@ fn enter(
     job.name = Some(line.numbers[0].to_string().into());
     job.spec.declared = line.get(9).filter(|seconds| *seconds > 0.0).map(Span::from_secs_f64);
     let named = |field: usize, letter: char| line.get(field).map(|id| format!("{letter}{id}"));
-    job.spec.tenant = reading.tenant(named(13, 'g').as_deref(), named(12, 'u').as_deref())?;
+    reading.owner(named(13, 'g').as_deref(), named(12, 'u').as_deref(), &mut job.spec)?;
     if let Some(application) = named(14, 'a') {
         job.spec.model = reading.model(&application)?;
     }

@@ -102,8 +102,14 @@ pub(super) fn fields(
     fields.push(("gpus", number(&spec.demand.asked())));
     work(job, cluster, &mut fields);
     let tenant = cluster.tenants.get(spec.tenant.index()).map_or("default", |known| &known.name);
-    if spec.tenant != TenantId(0) || tenant != "default" {
+    let user = trace.users.name(spec.user.index());
+    // A user of no tenant is one, so whoever is of the first has to say so.
+    let usual = spec.tenant == TenantId(0) && tenant == "default" && user.is_empty();
+    if user != tenant && !usual {
         fields.push(("tenant", Value::Text(tenant.to_string())));
+    }
+    if !user.is_empty() {
+        fields.push(("user", Value::Text(user.to_string())));
     }
     let model = trace.models.name(spec.model.index());
     if !model.is_empty() {

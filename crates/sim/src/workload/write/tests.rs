@@ -59,6 +59,19 @@ fn jobs_keep_the_batches_they_go_through() {
 }
 
 #[test]
+fn users_are_kept() {
+    let mut first = cluster();
+    let text = "submit_s,gpus,duration_s,tenant,user\n\
+                0,1,10,lab,ann\n1,1,10,lab,bob\n2,1,10,,ann\n3,1,10,lab,\n4,1,10,,\n\
+                5,1,10,default,eve\n";
+    let trace = read_text("t.csv", text, &Options::default(), &mut first).expect("a trace");
+    assert_eq!(written(Format::Csv, &trace, &first), text, "as it was");
+    let text = written(Format::Jsonl, &trace, &first);
+    let back = read_text("t.jsonl", &text, &Options::default(), &mut cluster()).expect("read back");
+    assert_eq!((back.jobs(), &back.users), (trace.jobs(), &trace.users), "{text}");
+}
+
+#[test]
 fn only_columns_in_use_are_written() {
     let mut cluster = cluster();
     let text = "submit_s,gpus,duration_s,tenant,priority\n0.25,4,60,,0\n1,2,30,,0\n";

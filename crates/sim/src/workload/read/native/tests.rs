@@ -100,6 +100,9 @@ fn users_can_be_tenants_below_tenants() {
             }
         }
         assert_eq!(trace.jobs()[3].spec.tenant, TenantId(0), "the first tenant's, if nobody's");
+        assert_eq!(trace.users.all(), ["", "ann", "bob", "eve"]);
+        let users: Vec<u32> = trace.jobs().iter().map(|job| job.spec.user.0).collect();
+        assert_eq!(users, [1, 2, 3, 0], "whoever the tenant is");
     }
 }
 
