@@ -10,6 +10,7 @@ use crate::leases::LeasesCard;
 use crate::policy::PolicyCard;
 use crate::portions::PortionsCard;
 use crate::power::PowerCard;
+use crate::predictors::Told;
 use crate::profiled::ProfiledCard;
 use crate::rounds::RoundsCard;
 use crate::serve::ServeCard;
@@ -25,8 +26,8 @@ pub(crate) trait Made {
     /// The policy that the table describes.
     fn build(&self) -> Box<dyn Policy>;
 
-    /// Whether it looks at what only a simulator knows.
-    fn knows_the_truth(&self) -> bool;
+    /// What it is told of how long jobs run, beside what it sees.
+    fn told(&self) -> Told;
 
     /// The table as it would stand in a card.
     fn words(&self) -> Option<Value>;
@@ -182,7 +183,13 @@ impl Card {
 
     /// Whether the recipe looks at what only a simulator knows.
     pub fn knows_the_truth(&self) -> bool {
-        self.made_of().is_some_and(Made::knows_the_truth)
+        self.made_of().is_some_and(|made| made.told().truth)
+    }
+
+    /// Whether it looks at what owners declared of how long their jobs run, if only where nothing
+    /// else is known.
+    pub fn goes_by_declared(&self) -> bool {
+        self.made_of().is_some_and(|made| made.told().declared)
     }
 
     /// Its parts in words, family by family.

@@ -2,7 +2,7 @@
 
 use crate::card::Made;
 use crate::policy::OrderCard;
-use crate::predictors::PredictCard;
+use crate::predictors::Told;
 use heeler_engine::Policy;
 use heeler_parts::virtual_clusters::VirtualClusters;
 use serde::{Deserialize, Serialize};
@@ -40,8 +40,8 @@ impl Made for CellsCard {
         Box::new(VirtualClusters::new(self.order.build(), strict, self.lazy))
     }
 
-    fn knows_the_truth(&self) -> bool {
-        self.order.predictor().is_some_and(PredictCard::knows_the_truth)
+    fn told(&self) -> Told {
+        self.order.told()
     }
 
     fn words(&self) -> Option<Value> {

@@ -1,6 +1,7 @@
 //! Cards of recipes with jobs of two classes on the same GPUs.
 
 use crate::card::Made;
+use crate::predictors::Told;
 use crate::quantity::{positive, up_to_one};
 use heeler_engine::Policy;
 use heeler_parts::classes::{Classes, Uses};
@@ -28,8 +29,8 @@ impl Made for ClassesCard {
         Box::new(Classes::new(Uses { guaranteed, opportunistic, below }))
     }
 
-    fn knows_the_truth(&self) -> bool {
-        false
+    fn told(&self) -> Told {
+        Told::NOTHING
     }
 
     fn words(&self) -> Option<Value> {

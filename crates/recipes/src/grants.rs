@@ -1,7 +1,7 @@
 //! Cards of recipes that grant GPUs for a lease to whoever a rule puts next.
 
 use crate::card::Made;
-use crate::predictors::PredictCard;
+use crate::predictors::{PredictCard, Told};
 use crate::quantity::{Lease, up_to_one};
 use heeler_engine::Policy;
 use heeler_parts::grants::{
@@ -74,14 +74,14 @@ pub enum RuleCard {
 }
 
 impl Made for GrantsCard {
-    fn knows_the_truth(&self) -> bool {
+    fn told(&self) -> Told {
         match &self.rule {
-            RuleCard::Auction { predict, .. } => predict.knows_the_truth(),
+            RuleCard::Auction { predict, .. } => predict.told(),
             RuleCard::Least { .. }
             | RuleCard::Rotation { .. }
             | RuleCard::Lottery { .. }
             | RuleCard::LongTerm
-            | RuleCard::Tickets { .. } => false,
+            | RuleCard::Tickets { .. } => Told::NOTHING,
         }
     }
 

@@ -2,8 +2,8 @@
 
 use crate::card::Made;
 use crate::policy::CadenceCard;
-use crate::predictors::PredictCard;
-use crate::quantity::{GpuTime, one_or_more};
+use crate::predictors::{PredictCard, Told};
+use crate::quantity::{GpuTime, one_or_more, shown};
 use heeler_engine::Policy;
 use heeler_parts::groups::{Forming, Groups, Interleaving, Pairing, Rank, Turns};
 use serde::de::Error;
@@ -59,7 +59,9 @@ fn factors<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
     let numbers = Vec::<f64>::deserialize(from)?;
     let wrong = numbers.iter().find(|number| !(number.is_finite() && **number > 0.0));
     match wrong {
-        Some(number) => Err(Error::custom(format!("expected numbers above 0, found {number}"))),
+        Some(number) => {
+            Err(Error::custom(format!("expected numbers above 0, found {}", shown(*number))))
+        }
         None => Ok(numbers),
     }
 }
@@ -79,10 +81,10 @@ impl Made for GroupsCard {
         Box::new(Groups::new(rank, forming, self.cadence.build()))
     }
 
-    fn knows_the_truth(&self) -> bool {
+    fn told(&self) -> Told {
         match &self.order {
-            RankCard::Left { predict } => predict.knows_the_truth(),
-            RankCard::Served | RankCard::Queues { .. } => false,
+            RankCard::Left { predict } => predict.told(),
+            RankCard::Served | RankCard::Queues { .. } => Told::NOTHING,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Cards of recipes that promise leases to jobs with deadlines.
 
 use crate::card::Made;
-use crate::predictors::PredictCard;
+use crate::predictors::{PredictCard, Told};
 use crate::quantity::{Length, amount, period, positive};
 use heeler_engine::Policy;
 use heeler_parts::leases::{Admission, Chronus, Desk, Profile, Terms};
@@ -88,8 +88,8 @@ impl Made for LeasesCard {
         Box::new(Desk::new(terms, Box::new(rules)))
     }
 
-    fn knows_the_truth(&self) -> bool {
-        self.predict.knows_the_truth()
+    fn told(&self) -> Told {
+        self.predict.told()
     }
 
     fn words(&self) -> Option<Value> {

@@ -6,7 +6,7 @@ use crate::expected::ExpectedCard;
 use crate::gates::GateCard;
 use crate::gittins::GittinsCard;
 use crate::places::PlaceCard;
-use crate::predictors::PredictCard;
+use crate::predictors::{PredictCard, Told};
 use crate::quantity::{GpuTime, Length, Promote, one_or_more, part, period};
 use heeler_engine::{
     Allocate, Cadence, Fit, Order, Pack, Parts, Pipeline, Policy, Preempt, Resize,
@@ -301,6 +301,11 @@ impl OrderCard {
         }
     }
 
+    /// What it is told of how long jobs run.
+    pub(crate) fn told(&self) -> Told {
+        Told::by(self.predictor())
+    }
+
     pub(crate) fn predictor(&self) -> Option<&PredictCard> {
         match self {
             OrderCard::Sjf { predict }
@@ -380,9 +385,8 @@ impl Made for PolicyCard {
         }))
     }
 
-    fn knows_the_truth(&self) -> bool {
-        let predictors = [self.order.predictor(), self.estimate()];
-        predictors.into_iter().flatten().any(PredictCard::knows_the_truth)
+    fn told(&self) -> Told {
+        Told::by([self.order.predictor(), self.estimate()].into_iter().flatten())
     }
 
     fn words(&self) -> Option<Value> {

@@ -2,7 +2,7 @@
 
 use crate::card::Made;
 use crate::places::PlaceCard;
-use crate::predictors::PredictCard;
+use crate::predictors::{PredictCard, Told};
 use crate::quantity::{Length, period};
 use heeler_engine::Policy;
 use heeler_parts::portions::{Give, Portions, Rank, Ranking};
@@ -33,8 +33,8 @@ impl Made for PortionsCard {
         Box::new(Portions::new(ranking, self.place.build(), self.round.0))
     }
 
-    fn knows_the_truth(&self) -> bool {
-        self.order.asks() && self.predict.knows_the_truth()
+    fn told(&self) -> Told {
+        if self.order.asks() { self.predict.told() } else { Told::NOTHING }
     }
 
     fn words(&self) -> Option<Value> {

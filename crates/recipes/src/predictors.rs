@@ -7,6 +7,29 @@ use heeler_parts::predict::{
 };
 use serde::{Deserialize, Serialize};
 
+/// What a recipe is told of how long jobs run, beside what it sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// What only a simulator knows.
+    pub(crate) truth: bool,
+    /// What owners declared, if only where nothing else is known.
+    pub(crate) declared: bool,
+}
+
+impl Told {
+    pub(crate) const NOTHING: Told = Told { truth: false, declared: false };
+    pub(crate) const TRUTH: Told = Told { truth: true, declared: false };
+    pub(crate) const DECLARED: Told = Told { truth: false, declared: true };
+
+    /// By several predictors.
+    pub(crate) fn by<'a>(predictors: impl IntoIterator<Item = &'a PredictCard>) -> Told {
+        predictors.into_iter().map(PredictCard::told).fold(Told::NOTHING, |all, told| Told {
+            truth: all.truth || told.truth,
+            declared: all.declared || told.declared,
+        })
+    }
+}
+
 /// Predictors.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -66,16 +89,20 @@ impl PredictCard {
         Box::new(Judged::new(name, predict))
     }
 
-    pub(crate) fn knows_the_truth(&self) -> bool {
+    /// What it is told of how long jobs run.
+    pub(crate) fn told(&self) -> Told {
         match self {
-            PredictCard::Oracle | PredictCard::Noisy { .. } | PredictCard::HeliosErrors => true,
-            // Written out, so that whoever adds a predictor thinks of it.
+            PredictCard::Oracle | PredictCard::Noisy { .. } | PredictCard::HeliosErrors => {
+                Told::TRUTH
+            }
+            // Written out, so that whoever adds a predictor thinks of it. Those that learn take
+            // what was declared where they have seen nothing; trees also learn from it.
             PredictCard::Declared
             | PredictCard::Mean { .. }
             | PredictCard::Names
             | PredictCard::Trees
             | PredictCard::Blend { .. }
-            | PredictCard::Convergence { .. } => false,
+            | PredictCard::Convergence { .. } => Told::DECLARED,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Cards of recipes that try jobs out before anything else.
 
 use crate::card::Made;
-use crate::predictors::PredictCard;
+use crate::predictors::{PredictCard, Told};
 use crate::quantity::{Length, amount, one_or_more, period, positive, up_to_one};
 use heeler_engine::Policy;
 use heeler_parts::profiled::{Pairing, Profiled, Trial};
@@ -71,8 +71,8 @@ impl Made for ProfiledCard {
         Box::new(Profiled::new(trial, pairing, self.quiet, self.predict.build()))
     }
 
-    fn knows_the_truth(&self) -> bool {
-        self.predict.knows_the_truth()
+    fn told(&self) -> Told {
+        self.predict.told()
     }
 
     fn words(&self) -> Option<Value> {

@@ -1,6 +1,7 @@
 //! Quantities as they are written in cards: times, GPU times, and how often.
 
 use heeler_model::Span;
+use heeler_parts::power::SLOT;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -64,24 +65,49 @@ pub(crate) fn period<'de, D: Deserializer<'de>>(from: D) -> Result<Length, D::Er
     if length.0 >= PERIOD_MIN { Ok(length) } else { Err(wrong()) }
 }
 
+/// A number as people write it: one of hundreds of digits by its power of ten.
+pub(crate) fn shown(number: f64) -> String {
+    let plain = number == 0.0 || !number.is_finite() || (1e-6..1e15).contains(&number.abs());
+    if plain { number.to_string() } else { format!("{number:e}") }
+}
+
+/// Whole slots of ten minutes, the time between two looks at how many nodes are used.
+pub(crate) fn slots<'de, D: Deserializer<'de>>(from: D) -> Result<Length, D::Error> {
+    let length = Length::deserialize(from)?;
+    let found = length.0;
+    let wrong = || {
+        Error::custom(format!("expected whole tens of minutes such as `20 min`, found `{found}`"))
+    };
+    if found.micros().is_multiple_of(SLOT.micros()) { Ok(length) } else { Err(wrong()) }
+}
+
+/// The same, and at least one.
+pub(crate) fn some_slots<'de, D: Deserializer<'de>>(from: D) -> Result<Length, D::Error> {
+    let length = slots(from)?;
+    let wrong = || Error::custom("expected at least `10 min`");
+    if length.0 >= SLOT { Ok(length) } else { Err(wrong()) }
+}
+
 /// A part: above 0 and up to 1.
 pub(crate) fn part<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let number = f64::deserialize(from)?;
-    let wrong = || Error::custom(format!("expected a part above 0 and up to 1, found {number}"));
+    let wrong =
+        || Error::custom(format!("expected a part above 0 and up to 1, found {}", shown(number)));
     if number > 0.0 && number <= 1.0 { Ok(number) } else { Err(wrong()) }
 }
 
 /// A part: from 0 to 1.
 pub(crate) fn up_to_one<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let number = f64::deserialize(from)?;
-    let wrong = || Error::custom(format!("expected a part from 0 to 1, found {number}"));
+    let wrong = || Error::custom(format!("expected a part from 0 to 1, found {}", shown(number)));
     if (0.0..=1.0).contains(&number) { Ok(number) } else { Err(wrong()) }
 }
 
 /// A number from 0 to 1000.
 pub(crate) fn amount<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let number = f64::deserialize(from)?;
-    let wrong = || Error::custom(format!("expected a number from 0 to 1000, found {number}"));
+    let wrong =
+        || Error::custom(format!("expected a number from 0 to 1000, found {}", shown(number)));
     if (0.0..=1000.0).contains(&number) { Ok(number) } else { Err(wrong()) }
 }
 
@@ -95,7 +121,8 @@ pub(crate) fn positive<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Err
 /// The spread of an error: from 0 to 10, which is more than anybody could err by.
 pub(crate) fn sigma<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let number = f64::deserialize(from)?;
-    let wrong = || Error::custom(format!("expected a number from 0 to 10, found {number}"));
+    let wrong =
+        || Error::custom(format!("expected a number from 0 to 10, found {}", shown(number)));
     if (0.0..=10.0).contains(&number) { Ok(number) } else { Err(wrong()) }
 }
 
@@ -147,5 +174,17 @@ impl Serialize for Promote {
             None => to.serialize_str("never"),
             Some(milli) => to.serialize_f64(milli as f64 / 1000.0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn numbers_are_shown_as_people_write_them() {
+        let numbers = [0.0, 3.0, -0.25, 1e6, 1e300, -2.5e-9, f64::INFINITY];
+        let expected = ["0", "3", "-0.25", "1000000", "1e300", "-2.5e-9", "inf"];
+        assert_eq!(numbers.map(shown), expected.map(String::from));
     }
 }

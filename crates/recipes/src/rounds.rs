@@ -1,7 +1,7 @@
 //! Cards of recipes that share out time in rounds.
 
 use crate::card::Made;
-use crate::predictors::PredictCard;
+use crate::predictors::{PredictCard, Told};
 use crate::quantity::{Length, one_or_more, part, period};
 use heeler_engine::Policy;
 use heeler_parts::shares::{
@@ -89,7 +89,7 @@ pub enum SharesCard {
 }
 
 impl Made for RoundsCard {
-    fn knows_the_truth(&self) -> bool {
+    fn told(&self) -> Told {
         let looks_ahead = match self.shares {
             SharesCard::Best { objective, .. } => {
                 matches!(objective, Objective::Makespan | Objective::FinishTime | Objective::Cost)
@@ -102,7 +102,7 @@ impl Made for RoundsCard {
             | SharesCard::RandomPairs { .. }
             | SharesCard::Packed { .. } => false,
         };
-        looks_ahead && self.predict.knows_the_truth()
+        if looks_ahead { self.predict.told() } else { Told::NOTHING }
     }
 
     fn build(&self) -> Box<dyn Policy> {

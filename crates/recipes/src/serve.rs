@@ -1,6 +1,6 @@
 //! How a recipe serves models: the table `[serve]` of a card, laid over what a service declares.
 
-use crate::quantity::{amount, one_or_more, part, positive};
+use crate::quantity::{amount, one_or_more, part, positive, shown};
 use heeler_serve::batch::{BatchCard, BatcherCard};
 use heeler_serve::{ModelCard, ServiceCard};
 use serde::de::Error;
@@ -80,6 +80,7 @@ fn delay<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
 
 fn back_off<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let number = f64::deserialize(from)?;
-    let wrong = || Error::custom(format!("expected a part between 0 and 1, found {number}"));
+    let wrong =
+        || Error::custom(format!("expected a part between 0 and 1, found {}", shown(number)));
     if number > 0.0 && number < 1.0 { Ok(number) } else { Err(wrong()) }
 }

@@ -5,8 +5,8 @@ use crate::card::Made;
 use crate::plans::{
     AheadCard, AndreasCard, CloudPriceCard, GadgetCard, GenieCard, SmdCard, SpinCard,
 };
-use crate::predictors::PredictCard;
-use crate::quantity::{Length, one_or_more, period, positive, up_to_one};
+use crate::predictors::{PredictCard, Told};
+use crate::quantity::{Length, one_or_more, period, positive, shown, up_to_one};
 use heeler_engine::Policy;
 use heeler_parts::goodput::{Allot, Dorm, Optimus, Settling, ShapeRounds, Sia, Slaq};
 use heeler_parts::predict::Losses;
@@ -143,10 +143,12 @@ impl Made for ShapesCard {
         Box::new(ShapeRounds::new(allot, self.round.0))
     }
 
-    fn knows_the_truth(&self) -> bool {
+    fn told(&self) -> Told {
         let predict = match &self.allot {
-            AllotCard::Sia { .. } | AllotCard::Dorm { .. } | AllotCard::Slaq => return false,
-            AllotCard::Optimus { speeds: SpeedsCard::Profiled, .. } => return true,
+            AllotCard::Sia { .. } | AllotCard::Dorm { .. } => return Told::NOTHING,
+            // Until there is a curve, a job falls over all that was declared.
+            AllotCard::Slaq => return Told::DECLARED,
+            AllotCard::Optimus { speeds: SpeedsCard::Profiled, .. } => return Told::TRUTH,
             AllotCard::Optimus { predict, .. } => predict,
             AllotCard::Genie(card) => &card.predict,
             AllotCard::CloudPrice(card) => &card.predict,
@@ -156,7 +158,7 @@ impl Made for ShapesCard {
             AllotCard::Spin(card) => &card.predict,
             AllotCard::Gadget(card) => &card.predict,
         };
-        predict.knows_the_truth()
+        predict.told()
     }
 
     fn words(&self) -> Option<Value> {
@@ -167,7 +169,9 @@ impl Made for ShapesCard {
 fn power<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let number = f64::deserialize(from)?;
     let fits = number != 0.0 && (-10.0..=10.0).contains(&number);
-    let wrong = || Error::custom(format!("expected a number from -10 to 10 but 0, found {number}"));
+    let wrong = || {
+        Error::custom(format!("expected a number from -10 to 10 but 0, found {}", shown(number)))
+    };
     if fits { Ok(number) } else { Err(wrong()) }
 }
 

@@ -1,6 +1,7 @@
 //! Cards of recipes whose jobs take turns on seats.
 
 use crate::card::Made;
+use crate::predictors::Told;
 use crate::quantity::{Length, period};
 use heeler_engine::Policy;
 use heeler_parts::slices::{Gandiva, Slices};
@@ -36,8 +37,8 @@ pub enum SeatingCard {
 }
 
 impl Made for SlicesCard {
-    fn knows_the_truth(&self) -> bool {
-        false
+    fn told(&self) -> Told {
+        Told::NOTHING
     }
 
     fn build(&self) -> Box<dyn Policy> {

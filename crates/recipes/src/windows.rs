@@ -1,7 +1,7 @@
 //! Cards of recipes that plan a window of rounds ahead.
 
 use crate::card::Made;
-use crate::predictors::PredictCard;
+use crate::predictors::{PredictCard, Told};
 use crate::quantity::{Length, amount, one_or_more, period, positive};
 use heeler_engine::Policy;
 use heeler_parts::windows::{Aims, Windows};
@@ -41,8 +41,8 @@ impl Made for WindowsCard {
         Box::new(Windows::new(aims, self.round.0, self.ahead, self.renew, predict))
     }
 
-    fn knows_the_truth(&self) -> bool {
-        self.predict.knows_the_truth()
+    fn told(&self) -> Told {
+        self.predict.told()
     }
 
     fn words(&self) -> Option<Value> {

@@ -39,6 +39,11 @@ fn where_nothing_finished_there_are_no_times() {
     assert!(shown.contains("never able to run; they have no times"), "{shown}");
     let fifo = &folder.run(&format!("{compare} --json")).json()["loads"][0]["recipes"][0];
     assert!(fifo["completion_mean_s"].is_null() && fifo["relative"].is_null(), "{fifo}");
+    let sim = folder.run("sim --recipe fifo --trace t.csv --cluster 1x2").good();
+    for row in ["completion ", "waiting ", "makespan ", "against equal shares "] {
+        let line = sim.lines().find(|line| line.starts_with(row)).expect("a row");
+        assert!(line.contains('–') && !line.contains("0 s"), "{row}: {sim}");
+    }
     assert_eq!(fifo["pareto"], false);
 }
 
@@ -132,11 +137,12 @@ fn recipes_that_are_told_the_truth_by_the_trace_are_marked() {
     let folder = Folder::new();
     let jobs = "a,0,1,60,60\nb,10,2,100,100\nc,20,1,30,30\n";
     folder.write("t.csv", &format!("id,submit_s,gpus,duration_s,declared_s\n{jobs}"));
-    let compare = "compare fifo fifo-easy --cluster 1x2 --trace";
+    let compare = "compare fifo fifo-easy qssf slaq --cluster 1x2 --trace";
     let ended = folder.run(&format!("{compare} t.csv"));
     assert!(ended.err.contains("declared run times of its jobs are the true ones"), "{ended:?}");
     let shown = ended.good();
-    assert!(shown.contains("fifo-easy †") && shown.contains("† goes by declared"), "{shown}");
+    assert!(shown.contains("fifo-easy †") && shown.contains("† looks at declared"), "{shown}");
+    assert!(shown.contains("qssf †") && shown.contains("slaq †"), "also indirectly: {shown}");
     let recipes = &folder.run(&format!("{compare} t.csv --json")).json()["loads"][0]["recipes"];
     assert_eq!(recipes[0]["declared_is_true"], false);
     assert_eq!(recipes[1]["declared_is_true"], true);

@@ -45,6 +45,9 @@ fn knobs_that_make_no_sense_are_refused() {
         "chronus:tick=0s",
         "chronus:margin=1e300",
         "chronus:predict={noisy={sigma=1000}}",
+        "chronus:predict={noisy={sigma=1e300}}",
+        "helios-ces:history=7min",
+        "helios-ces:keep=3min",
         "clipper:delay=-1",
         "clipper:batching={fixed=0}",
         "clipper:batching={aimd={part=0,add=1,back-off=0.1}}",
@@ -52,6 +55,7 @@ fn knobs_that_make_no_sense_are_refused() {
     ] {
         let said = folder.run(&format!("sim --jobs 5 --service web --recipe {recipe}")).mistake();
         assert!(said.contains("cannot be") && said.contains("hint: "), "{recipe}: {said}");
+        assert!(said.len() < 600, "{recipe}: {said}");
     }
 }
 

@@ -3,7 +3,8 @@
 //! time were longer, some more than others, everything up to that time would be the same.
 
 use super::scene::{Run, Scene, Stay};
-use heeler_model::{Time, Truth};
+use heeler_model::{Span, Time, Truth};
+use heeler_recipes::{Card, all};
 use heeler_sim::workload::{GeneratorOptions, Shape};
 
 /// Who was where before a time.
@@ -71,4 +72,33 @@ fn recipes_that_ask_the_oracle_foresee() {
 #[test]
 fn muri_l_needs_no_durations() {
     assert_eq!(foreseen("muri-l"), 0);
+}
+
+/// What owners declare can only count where a recipe says that it looks at it: with other declared
+/// times all jobs are where they were.
+#[test]
+fn recipes_that_do_not_say_so_do_not_look_at_declared_times() {
+    let shape = Shape::Helios;
+    let options = GeneratorOptions { shape, jobs: 60, load: 2.0, seed: 5, ..Default::default() };
+    let scene = Scene::generated("2x8", &options);
+    let mut other = scene.clone();
+    for (index, job) in other.jobs.iter_mut().enumerate() {
+        job.spec.declared = Some(Span::from_secs(60 + (index as u64 * 7919) % 100_000));
+    }
+    let mut looking = Vec::new();
+    for recipe in all() {
+        let card = Card::read(recipe.text, recipe.name).expect("a card");
+        let ever = Time::from_secs(u64::from(u32::MAX));
+        let same = || {
+            let runs = [&scene, &other].map(|scene| before(&scene.run(recipe.name, &[]), ever));
+            runs[0] == runs[1]
+        };
+        match card.goes_by_declared() {
+            true => looking.push(recipe.name),
+            false => assert!(same(), "{} looks at declared times", recipe.name),
+        }
+    }
+    for known in ["fifo-easy", "qssf", "helios-ces", "lucid", "heeler", "slaq", "optimus"] {
+        assert!(looking.contains(&known), "{known}: {looking:?}");
+    }
 }

@@ -60,7 +60,7 @@ pub(super) fn at_load(plan: &Plan, results: &Results, load: usize) -> AtLoad {
     let lines = plan.choices.iter().zip(by_choice).map(|(choice, summaries)| {
         let mut line = Line::of(&choice.label, summaries, &by_choice[0]);
         line.knows_the_truth = choice.card.knows_the_truth();
-        line.declared_is_true = true_declared && super::goes_by_declared(&choice.card);
+        line.declared_is_true = true_declared && choice.card.goes_by_declared();
         line
     });
     let mut recipes: Vec<Line> = lines.collect();

@@ -11,7 +11,7 @@ mod writable;
 
 pub(crate) use labels::{choose_all, choose_each};
 pub(crate) use table::text;
-pub(crate) use truth::{DECLARED, TRUTH, goes_by_declared, mark};
+pub(crate) use truth::{DECLARED, TRUTH, mark};
 
 use crate::arguments::{Choice, Setting, SettingArguments, positive};
 use crate::mistake::Mistake;

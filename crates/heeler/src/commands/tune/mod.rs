@@ -4,19 +4,21 @@
 
 mod candidates;
 mod objective;
+mod rungs;
 mod shown;
 
 use super::compare::cache::Cache;
-use super::compare::{Plan, cores, goes_by_declared};
+use super::compare::{Plan, cores};
 use crate::arguments::{Choice, DrawArguments, Setting, SettingArguments};
 use crate::mistake::Mistake;
 use crate::show;
 use anyhow::Result;
-use candidates::candidates;
+use candidates::{Candidates, candidates};
 use clap::Args;
 use heeler_recipes::{Card, all};
 use heeler_sim::metrics::Summary;
 use objective::{NoBase, Objective};
+use rungs::{going_on, level_with_first, rank};
 use serde::Serialize;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -102,8 +104,11 @@ struct Line {
 struct Round {
     jobs: usize,
     candidates: usize,
+    /// The first by name of those who did best.
     best: String,
     best_score: f64,
+    /// How many did as well as it, itself among them: if all, nothing was decided.
+    level: usize,
 }
 
 #[derive(Serialize)]
@@ -125,9 +130,19 @@ struct Output {
     /// Aims of which nobody had anything at all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     decides_nothing: Vec<String>,
+    /// Candidates that were left out because another is the same by another name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    same: Vec<Same>,
     /// Aims of which the base had nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     without_base: Vec<NoBase>,
+}
+
+/// A candidate that is another by another name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Same {
+    recipe: String,
+    as_recipe: String,
 }
 
 /// A candidate that was tried: how it did against the base.
@@ -148,19 +163,17 @@ impl Tune {
         let jobs = setting.jobs();
         let tuned_jobs = ((1.0 - self.held_out) * jobs as f64).floor() as usize;
         if tuned_jobs < JOBS_MIN || jobs - tuned_jobs < JOBS_MIN / 2 {
-            let mistake = Mistake::new(format!("{jobs} jobs are too few to choose a recipe by"));
-            return Err(mistake.hint("give a longer trace, or more --jobs").into());
+            return Err(too_few(jobs, self.held_out).into());
         }
         let recipes = if self.recipes.is_empty() { usual() } else { self.recipes.clone() };
-        let left = candidates(&recipes, self.draws, self.draw.seed)?;
-        let base = left[0].label.clone();
+        let Candidates { left, base, same } = candidates(&recipes, self.draws, self.draw.seed)?;
         let mut trials = Trials { tune: self, setting: &setting, base, not_kept: None };
         let (rounds, tuned) = trials.rounds(left, tuned_jobs)?;
         let finalists: Vec<Choice> = tuned.iter().map(|tried| tried.choice.clone()).collect();
         let held_out = trials.on(tuned_jobs..jobs, &finalists)?;
         let Trials { base, not_kept, .. } = trials;
         let output = self.output(&prepared, base, rounds, &tuned, &held_out);
-        let output = Output { tuned_jobs, held_out_jobs: jobs - tuned_jobs, ..output };
+        let output = Output { tuned_jobs, held_out_jobs: jobs - tuned_jobs, same, ..output };
         let printed = match self.json {
             true => show::print_json("heeler/tune/1", &output),
             false => show::print(&shown::text(&output)),
@@ -185,7 +198,7 @@ impl Tune {
             Some(Line {
                 recipe: label.clone(),
                 knows_the_truth: card.knows_the_truth(),
-                declared_is_true: true_declared && goes_by_declared(card),
+                declared_is_true: true_declared && card.goes_by_declared(),
                 tuned: tried.score,
                 held_out: after.score,
                 held_out_undone: seen.jobs.submitted - seen.jobs.finished,
@@ -218,6 +231,7 @@ impl Tune {
             rounds,
             recipes: tuned.iter().filter_map(line).collect(),
             decides_nothing: silent.map(ToString::to_string).collect(),
+            same: Vec::new(),
             without_base: without.unwrap_or_default(),
         }
     }
@@ -245,20 +259,35 @@ struct Trials<'a> {
 
 impl Trials<'_> {
     /// Round after round, until all jobs that may be looked at are: what came of each round, and
-    /// the best of the last, the base among them.
+    /// the best of the last, the base among them. Who is level with the last that goes on goes on,
+    /// too: few jobs often tell nobody apart, and more may.
     fn rounds(&mut self, mut left: Vec<Choice>, jobs: usize) -> Result<(Vec<Round>, Vec<Tried>)> {
         let times = self.tune.halving as usize;
         let mut rounds = Vec::new();
         let mut part = self.tune.first_part(left.len(), jobs);
+        // Whether the base is there only to be compared with.
+        let mut aside = false;
         loop {
             let tried = self.on(0..part, &left)?;
+            let scores: Vec<f64> = tried
+                .iter()
+                .filter(|tried| !(aside && tried.choice.label == self.base))
+                .map(|tried| tried.score)
+                .collect();
             let (best_score, best) = (tried[0].score, tried[0].choice.label.clone());
-            rounds.push(Round { jobs: part, candidates: left.len(), best, best_score });
+            let all: Vec<f64> = tried.iter().map(|tried| tried.score).collect();
+            let level = level_with_first(&all);
+            rounds.push(Round { jobs: part, candidates: left.len(), best, best_score, level });
             if part == jobs {
                 return Ok((rounds, self.best(tried, FINALISTS)));
             }
-            let keep = (left.len() / times).max(FINALISTS);
-            left = self.best(tried, keep).into_iter().map(|tried| tried.choice).collect();
+            let keep = (scores.len() / times).max(FINALISTS);
+            let last = going_on(&scores, keep).checked_sub(1).map(|last| rank(scores[last]));
+            let stays = |tried: &Tried| last.is_some_and(|last| rank(tried.score) <= last);
+            let of_base = tried.iter().find(|tried| tried.choice.label == self.base);
+            aside |= of_base.is_some_and(|of_base| !stays(of_base));
+            let kept = tried.into_iter().filter(|on| stays(on) || on.choice.label == self.base);
+            left = kept.map(|tried| tried.choice).collect();
             part = (part * times).min(jobs);
         }
     }
@@ -292,9 +321,25 @@ impl Trials<'_> {
         let objective = &self.tune.objective;
         let tried = |(choice, run)| Tried { score: objective.score(&run, &base), choice, run };
         let mut tried: Vec<Tried> = plan.choices.into_iter().zip(runs).map(tried).collect();
-        tried.sort_by(|a, b| a.score.total_cmp(&b.score));
+        // Equals by name, whoever was named first.
+        let name = |tried: &Tried| tried.choice.label.clone();
+        tried.sort_by_cached_key(|tried| (rank(tried.score), name(tried)));
         Ok(tried)
     }
+}
+
+/// What is said where there are not enough jobs.
+fn too_few(jobs: usize, held_out: f64) -> Mistake {
+    let enough = |jobs: &usize| {
+        let tuned = ((1.0 - held_out) * *jobs as f64).floor() as usize;
+        tuned >= JOBS_MIN && jobs - tuned >= JOBS_MIN / 2
+    };
+    let needed = (JOBS_MIN..).find(enough).expect("a part of enough jobs is enough");
+    let number = if jobs == 1 { "1 job is".to_string() } else { format!("{jobs} jobs are") };
+    let mistake = Mistake::new(format!(
+        "{number} too few to choose a recipe by: with --held-out {held_out} it takes {needed}"
+    ));
+    mistake.hint("give a longer trace, or more --jobs")
 }
 
 /// Everything that can be had outside a simulator, compared with first come, first served.

@@ -1,6 +1,6 @@
 //! What `heeler tune` says to people.
 
-use super::{Line, Output};
+use super::{Line, Output, Round};
 use crate::commands::compare::{DECLARED, TRUTH, mark};
 use crate::show;
 
@@ -15,13 +15,7 @@ pub(super) fn text(output: &Output) -> String {
     ];
     let facts = facts.map(|(name, value)| (name.to_string(), value.clone()));
     let mut text = format!("{}\n\n", show::facts_line(&facts));
-    for round in &output.rounds {
-        let candidates = if round.candidates == 1 { "candidate" } else { "candidates" };
-        text.push_str(&format!(
-            "{} {candidates} on {} jobs: best {} at {:.3}\n",
-            round.candidates, round.jobs, round.best, round.best_score
-        ));
-    }
+    output.rounds.iter().for_each(|round| text.push_str(&rung(round, output)));
     text.push_str(&format!("\n{}", table(output)));
     text.push_str(&format!(
         "\nscores are relative to {}; JCT and after: of the later jobs\n",
@@ -34,6 +28,30 @@ pub(super) fn text(output: &Output) -> String {
     text.push_str(&worth(output));
     text.push_str(&notes(output));
     text
+}
+
+/// What came of one round.
+fn rung(round: &Round, output: &Output) -> String {
+    let Round { jobs, candidates, best, best_score, level } = round;
+    let last = *jobs == output.tuned_jobs;
+    match (candidates, level) {
+        (1, _) => format!("1 candidate on {jobs} jobs: {best} at {best_score:.3}\n"),
+        (_, level) if level == candidates => {
+            let then = if last { "the first by name is first" } else { "all go on to more jobs" };
+            format!(
+                "{candidates} candidates on {jobs} jobs: all level at {best_score:.3}, which \
+                 decides nothing; {then}\n"
+            )
+        }
+        (_, 1) => {
+            format!("{candidates} candidates on {jobs} jobs: best {best} at {best_score:.3}\n")
+        }
+        _ => format!(
+            "{candidates} candidates on {jobs} jobs: best {best} at {best_score:.3}, and {} level \
+             with it\n",
+            level - 1
+        ),
+    }
 }
 
 fn table(output: &Output) -> String {
@@ -81,6 +99,9 @@ fn notes(output: &Output) -> String {
         text.push_str(&format!(
             "note: `{aim}` is zero for every candidate{why}: it decides nothing here\n"
         ));
+    }
+    for same in &output.same {
+        text.push_str(&format!("note: {} is {}\n", same.recipe, same.as_recipe));
     }
     for none in &output.without_base {
         text.push_str(&format!(
@@ -132,6 +153,7 @@ mod tests {
             rounds: Vec::new(),
             recipes: vec![line("oasis", f64::INFINITY, 30), line("fifo", 1.0, 0)],
             decides_nothing: Vec::new(),
+            same: Vec::new(),
             without_base: Vec::new(),
         };
         let told = text(&output);
