@@ -288,7 +288,9 @@ impl Trials<'_> {
             aside |= of_base.is_some_and(|of_base| !stays(of_base));
             let kept = tried.into_iter().filter(|on| stays(on) || on.choice.label == self.base);
             left = kept.map(|tried| tried.choice).collect();
-            part = (part * times).min(jobs);
+            // The same once more on a few jobs more would say nothing new.
+            let next = part * times;
+            part = if next + jobs / 4 >= jobs { jobs } else { next };
         }
     }
 
