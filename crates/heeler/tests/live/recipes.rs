@@ -25,6 +25,8 @@ fn recipes() -> Vec<String> {
                 // There is no oracle; what people declare there is.
                 "predict" | "estimate" if value == "oracle" => "declared",
                 "cadence" if value.contains("round") => "{ round = \"1 s\" }",
+                // Those of a forecast are not waited for.
+                _ if word("takes").ends_with("in whole tens of minutes") => continue,
                 _ if word("takes").starts_with("a time") && is_long(value) => "1 s",
                 _ => continue,
             };
