@@ -19,6 +19,7 @@ mod queue;
 mod record;
 pub mod report;
 mod rounds;
+mod seated;
 pub mod services;
 mod simulation;
 mod study;

@@ -2,17 +2,17 @@
 //! that a run without sharing pays nothing.
 
 use crate::queue::Happening;
+use crate::seated::Seated;
 use crate::simulation::Simulation;
 use crate::world::Sharer;
 use heeler_model::{Assignment, Cluster, Event, Generation, JobId, Milli, NodeId, Span, Stages};
 use heeler_solve::interleave::turns_beside;
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
 
 /// Jobs on parts of GPUs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Neighbours {
-    jobs: BTreeMap<JobId, Assignment>,
+    jobs: Seated,
     /// Who is on each GPU, by node and slot; nothing before the first job.
     gpus: Vec<SmallVec<[(JobId, Sharer); 4]>>,
     /// GPUs of the cluster's largest node.
@@ -68,13 +68,18 @@ impl Neighbours {
     /// Thousandths of GPUs that a job holds of those it is on; where all who are there asked for
     /// more than there is, its part of that.
     fn held_by(&self, job: JobId, on: &Assignment) -> f64 {
-        let of = |gpu: (NodeId, u32)| {
+        let (mut sum, mut last) = (0.0, (0, 0, 0.0));
+        for gpu in gpus(on) {
             let here = &self.gpus[self.place(gpu)][..];
             let own = here.iter().find(|(other, _)| *other == job);
             let (own, all) = (own.map_or(0, |(_, sharer)| sharer.asked.0), asked(here));
-            f64::from(own) * (held(all) as f64 / f64::from(all.max(1)))
-        };
-        gpus(on).map(of).sum()
+            // It is most often as on the GPU before.
+            if (own, all) != (last.0, last.1) {
+                last = (own, all, f64::from(own) * (held(all) as f64 / f64::from(all.max(1))));
+            }
+            sum += last.2;
+        }
+        sum
     }
 
     fn place(&self, (node, slot): (NodeId, u32)) -> usize {
@@ -96,7 +101,7 @@ impl Neighbours {
     }
 
     fn leave(&mut self, job: JobId) -> Option<Assignment> {
-        let on = self.jobs.remove(&job)?;
+        let on = self.jobs.remove(job)?;
         for gpu in gpus(&on) {
             let place = self.place(gpu);
             let before = held(asked(&self.gpus[place]));
@@ -162,7 +167,7 @@ impl Simulation {
 
     /// A job that has just got GPUs holds them, or its part of those where others are, too.
     pub(crate) fn begins_to_hold(&mut self, job: JobId, on: &Assignment) {
-        let shares = self.neighbours.jobs.contains_key(&job);
+        let shares = !on.share.is_whole() && on.gpus() > 0;
         let milli = if shares { self.neighbours.held_by(job, on) } else { on.milli() as f64 };
         let record = &mut self.records[job];
         record.holds(milli, self.now);
@@ -180,21 +185,14 @@ impl Simulation {
         record.holds(0.0, self.now);
         self.watch.entitled.has(record.tenant, -milli);
         self.watch.frees(job, self.now);
-        if !self.neighbours.jobs.contains_key(&job) {
+        if !self.neighbours.jobs.has(job) {
             self.watch.alone(-(milli as i64));
-        }
-    }
-
-    /// Look again what those hold beside whom somebody came or went.
-    pub(crate) fn hold_anew(&mut self) {
-        for index in 0..self.neighbours.stirred.len() {
-            self.holds_its_part(self.neighbours.stirred[index]);
         }
     }
 
     /// Look again what a job holds beside those who are there now.
     pub(crate) fn holds_its_part(&mut self, job: JobId) {
-        let Some(on) = self.neighbours.jobs.get(&job) else { return };
+        let Some(on) = self.neighbours.jobs.get(job) else { return };
         let (milli, record) = (self.neighbours.held_by(job, on), &mut self.records[job]);
         // Who is about to leave holds nothing any more.
         if record.milli > 0.0 && record.milli != milli {
@@ -207,10 +205,10 @@ impl Simulation {
     /// Whoever was stirred runs at another pace from now on. Several come and go at one moment, and
     /// what is between does not last; so this is done once before anybody decides.
     fn change_paces(&mut self) -> SmallVec<[Event; 4]> {
-        self.hold_anew();
         let mut stirred = std::mem::take(&mut self.neighbours.stirred);
         stirred.sort_unstable();
         stirred.dedup();
+        stirred.iter().for_each(|job| self.holds_its_part(*job));
         let events = stirred.drain(..).filter_map(|job| self.change_pace(job)).collect();
         self.neighbours.stirred = stirred;
         events
@@ -315,7 +313,7 @@ impl Simulation {
             own.unwrap_or_else(|| self.world.costs.start.of(self.records[job].gpus))
         };
         let alone = self.world.quirks.restart_without_neighbours;
-        let on = self.neighbours.jobs.get(&job).filter(|_| !alone);
+        let on = self.neighbours.jobs.get(job).filter(|_| !alone);
         let beside = on.map(|on| self.neighbours.all_beside(job, on));
         beside.into_iter().flatten().map(cost).fold(cost(job), |all, one| all + one)
     }
@@ -330,7 +328,7 @@ impl Simulation {
 
     /// Look at a running job's pace again.
     fn change_pace(&mut self, job: JobId) -> Option<Event> {
-        let on = self.neighbours.jobs.get(&job)?;
+        let on = self.neighbours.jobs.get(job)?;
         let now = self.now;
         // A job that is being saved does nothing, and one that has just finished is all but gone.
         let gone = self.records[job].finish() <= self.world.together(now);
