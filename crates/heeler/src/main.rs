@@ -14,9 +14,8 @@ mod submit;
 use clap::{ArgMatches, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
-/// A simulation makes and drops many small things; this takes a tenth of the time from it.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static MEMORY: heeler_sys::memory::BySize = heeler_sys::memory::BySize;
 
 const ABOUT: &str = "One scheduler for deep-learning work on GPU clusters";
 
