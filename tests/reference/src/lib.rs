@@ -4,6 +4,7 @@
 
 mod figures;
 pub mod gavel;
+pub mod muri;
 
 pub use figures::{Within, shows};
 

@@ -11,6 +11,7 @@ use heeler_model::{Demand, KindSet, Milli, Sizes};
 use heeler_solve::interleave::Interleaving;
 use serde::{Deserialize, Serialize};
 use smallvec::{SmallVec, smallvec};
+use std::cmp::Reverse;
 
 /// Who is put with whom.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,14 +74,19 @@ impl Group {
         demands.fold(first, |all, demand| together(&all, &demand))
     }
 
+    /// Where the first of its members in order stands.
+    fn stands(&self) -> u32 {
+        *self.members.iter().min().expect("groups have members")
+    }
+
     /// GPUs of each of its members.
     pub(super) fn gpus(&self, line: &[Standing]) -> u32 {
         self.first(line).own.gpus
     }
 }
 
-/// Groups of those considered. Where some are undone, those come first who stand first, as many as
-/// fit.
+/// Groups of those considered, as many as fit: where some are undone, those come first who stand
+/// first, and otherwise the largest, which matters where matching two and two leaves too many.
 pub(super) fn form(
     batches: &[Batch],
     forming: &Forming,
@@ -118,14 +124,14 @@ pub(super) fn form(
             }
         }
     }
-    if !forming.unpack {
-        return makers.into_iter().flat_map(Maker::into_groups).collect();
-    }
     let mut groups: Vec<Group> = Vec::new();
-    for maker in makers {
-        maker.unpack(&mut groups, kinds);
+    if forming.unpack {
+        makers.into_iter().for_each(|maker| maker.unpack(&mut groups, kinds));
+        in_line(&mut groups, &line.jobs);
+    } else {
+        groups.extend(makers.into_iter().flat_map(Maker::into_groups));
+        groups.sort_by_key(|group| (Reverse(group.gpus(&line.jobs)), group.stands()));
     }
-    in_line(&mut groups, &line.jobs);
     let mut room = capacity;
     groups.retain(|group| {
         let first = group.first(&line.jobs);
@@ -141,10 +147,9 @@ pub(super) fn form(
 /// Groups stand as the first of their members does; of those whose first are level, whoever stood
 /// first stays so. Jobs are in line already, so nothing has to be sorted but those who are level.
 fn in_line(groups: &mut Vec<Group>, line: &[Standing]) {
-    let first = |group: &Group| *group.members.iter().min().expect("groups have members") as usize;
     let mut stands: Vec<Option<u32>> = vec![None; line.len()];
     for (place, group) in (0..).zip(&*groups) {
-        stands[first(group)] = Some(place);
+        stands[group.stands() as usize] = Some(place);
     }
     let mut order: Vec<(i64, u32)> = Vec::with_capacity(groups.len());
     let known = stands.iter().zip(line).filter_map(|(place, job)| Some((job.key, (*place)?)));

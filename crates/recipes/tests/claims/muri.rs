@@ -88,6 +88,26 @@ fn muri_undoes_groups_that_are_slower() {
 }
 
 #[test]
+fn muri_decides_who_goes_without_where_groups_are_too_many() {
+    // Six of one GPU make three twos; three of two GPUs make a three. That is five GPUs of four.
+    let kinds = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]];
+    let row = |at: usize| {
+        let gpus = if at < 6 { 1 } else { 2 };
+        job(&at.to_string(), 0, gpus, 100).stages(&kinds[at % 3])
+    };
+    let scene = interleaving("1x4", (0..9).map(row));
+    let sizes = |unpack: &str| {
+        let knobs = [("most", "3"), ("slowdown", "[1.0]"), ("unpack", unpack)];
+        let groups = groups(&scene, "muri-l", &knobs);
+        let wide = |group: &&Vec<JobId>| group[0].index() >= 6;
+        let (wide, narrow): (Vec<_>, Vec<_>) = groups.iter().partition(wide);
+        (narrow.len(), wide.iter().map(|group| group.len()).sum::<usize>())
+    };
+    assert_eq!(sizes("true"), (3, 0), "by the order");
+    assert_eq!(sizes("false"), (2, 3), "the largest first");
+}
+
+#[test]
 fn muri_keeps_sizes_apart() {
     let rows = [
         job("wide", 0, 2, 100).stages(&LOADS),
