@@ -8,8 +8,8 @@ use heeler_sim::world::WorldCard;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A recipe on one of its traces, or, with `_pr` behind its name, on all of its jobs at once, in its
-/// world, which may be changed: the published program has settings, too.
+/// A recipe on one of its traces, or, with `_pr` behind its name, on all of its jobs at once, in
+/// its world, which may be changed: the published program has settings, too.
 pub fn run(
     data: &Path,
     name: &str,

@@ -307,8 +307,8 @@ fn ablations(data: &Path, trace: &'static str, within: Within) {
     figure("Muri_L_wo_blossom", trace, SPAN, "false").compare(data, &run, "muri-l", within);
 }
 
-/// With groups of two, three and four. Groups of up to three ask for half as much again as there is,
-/// and who goes without decides the figures: nothing was undone, so the largest run first.
+/// With groups of two, three and four. Groups of up to three ask for half as much again as there
+/// is, and who goes without decides the figures: nothing was undone, so the largest run first.
 fn sizes(data: &Path, trace: &'static str) {
     for (paper, most) in [("Muri_L_2", "2"), ("Muri_L_3", "3"), ("Muri_L_4", "4")] {
         let run = muri::run(data, trace, "muri-l", &[("most", most), ("unpack", "false")], |_| {});

@@ -40,8 +40,8 @@ const ALONE: [Run; 15] = [
     ("antman", "antman", &[], ("trace2_pr", &[18163389.280198, 48327650.120433, 45081678.610968])),
 ];
 
-/// With all jobs at once, what is in the sixteenth digit of a job's service decides there whether it
-/// has left its queue.
+/// With all jobs at once, what is in the sixteenth digit of a job's service decides there whether
+/// it has left its queue.
 const QUEUES: Run = (
     "Tiresias_L",
     "tiresias",
