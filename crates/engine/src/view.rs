@@ -90,7 +90,11 @@ impl<'a> View<'a> {
             }
             Crossing::WithoutGpus => {
                 let missing = limit.saturating_sub(served.run).micros();
-                now + self.whole_ticks(Span::from_micros(missing / gpus))
+                let span = self.whole_ticks(Span::from_micros(missing / gpus));
+                // Where jobs come between ticks less than one may be missing: not yet, though.
+                let is_there = served.counted(by_gpu) >= limit.micros() * 1000;
+                let least = if is_there { 0 } else { self.state.rules().tick_us };
+                now + span.max(Span::from_micros(least))
             }
             Crossing::RoundedUp => {
                 let tick = self.state.rules().tick_us;

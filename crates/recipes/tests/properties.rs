@@ -71,7 +71,7 @@ fn made() -> impl Strategy<Value = Made> {
     )
         .prop_map(|((submit_s, length_s, gpus, elastic, share, kind), rest)| {
             let (memory_mb, cpus, reach, tenant, follows, skewed, (trial, due)) = rest;
-            let share = if gpus == 1 { share } else { 1000 };
+            let share = if gpus <= 8 { share } else { 1000 };
             Made {
                 submit_s,
                 length_s,

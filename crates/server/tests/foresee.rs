@@ -135,6 +135,25 @@ fn a_held_job_starts_when_what_it_waits_for_has_passed_or_never() {
 }
 
 #[test]
+fn whoever_starts_neither_way_does_not_count() {
+    let demands = [Demand::gpus(4), Demand::gpus(4), Demand::gpus(4), Demand::gpus(1)];
+    let waits = |jobs: usize| {
+        let mut engine = engine("fifo", Cluster::uniform(1, 4), &demands[..jobs]);
+        if jobs == 4 {
+            let held = Event::Held { job: JobId(4), reason: Reason::HeldBack };
+            engine.observe(Time::from_secs(10), held);
+        }
+        let scene = scene(&engine, &vec![hint(100); jobs]);
+        let answer = whatif(&scene, elsewise(WhatIf::default())).expect("an answer");
+        let told = answer.assumes.iter().any(|text| text.contains("start neither way"));
+        (answer.now["mean-wait-s"], told)
+    };
+    let (three, told) = waits(3);
+    assert!(three > 90.0 && !told);
+    assert_eq!(waits(4), (three, true));
+}
+
+#[test]
 fn another_future_differs_by_what_was_changed_alone() {
     let demands = [Demand::gpus(4), Demand::gpus(4), Demand::gpus(4)];
     let engine = engine("fifo", Cluster::uniform(1, 4), &demands);

@@ -11,6 +11,9 @@ use heeler_model::{
     Transition,
 };
 
+/// So many looks in a row at which nothing comes count as events.
+const ONLY_LOOKS_MAX: u32 = 100;
+
 impl Simulation {
     pub(crate) fn happen(&mut self, happening: Happening) {
         match happening {
@@ -291,8 +294,14 @@ impl Simulation {
     }
 
     /// Every running job loses its cost of starting once more, and that of those it shares GPUs
-    /// with, as far as the time since the last event goes. Jobs that finish now are not charged.
-    pub(crate) fn restart_all(&mut self, at: Time) {
+    /// with, as far as the time since the last event goes. Jobs that finish now are not charged. A
+    /// recipe that looks again and again though nothing comes and nobody ends is no event for ever,
+    /// or nobody would get on.
+    pub(crate) fn restart_all(&mut self, at: Time, something_came: bool) {
+        self.only_looks = if something_came { 0 } else { self.only_looks + 1 };
+        if !self.world.quirks.restart_all_at_every_event || self.only_looks > ONLY_LOOKS_MAX {
+            return;
+        }
         let together = self.world.together(at);
         for index in 0..self.running.len() {
             let job = self.running[index];

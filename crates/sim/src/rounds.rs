@@ -181,11 +181,18 @@ impl Simulation {
         self.release(job, Exit::Finished);
     }
 
-    /// Units per second of a job on a kind of GPU.
+    /// Units per second of a job on a kind of GPU: as measured or, of one of which nothing was, as
+    /// fast as that kind is.
     fn round_rate(&self, job: JobId, kind: KindId) -> f64 {
-        let rates = || self.engine.state().job(job).spec.rates().get(kind.index()).copied();
-        let phased = self.phasing.get(&job).map(|phased| phased.rate(kind));
-        phased.or_else(rates).unwrap_or(0.0)
+        if let Some(phased) = self.phasing.get(&job) {
+            return phased.rate(kind);
+        }
+        let spec = &self.engine.state().job(job).spec;
+        if spec.rates().is_empty() {
+            let speed = self.engine.state().fleet().cluster().kinds[kind.index()].speed.0;
+            return spec.nominal_pace * 1e6 * f64::from(speed) / 1000.0;
+        }
+        spec.rates().get(kind.index()).copied().unwrap_or(0.0)
     }
 
     fn round_failed(&mut self, job: JobId, finish_s: f64) {

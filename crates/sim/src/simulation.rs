@@ -49,6 +49,8 @@ pub struct Simulation {
     pub(crate) seed: u64,
     /// Decisions in a row after which nothing ran and nothing was to come.
     pub(crate) idle_moments: u32,
+    /// Moments in a row at which the recipe looked and nothing came.
+    pub(crate) only_looks: u32,
     /// Start costs of unfinished jobs that have their own.
     pub(crate) start_costs: BTreeMap<JobId, Span>,
     /// Who shares GPUs with whom.
@@ -114,6 +116,7 @@ impl Simulation {
             wake: None,
             seed,
             idle_moments: 0,
+            only_looks: 0,
             start_costs: BTreeMap::new(),
             last_on: BTreeMap::new(),
             running: Vec::new(),
@@ -212,9 +215,7 @@ impl Simulation {
         self.now = at;
         self.watch.until(at);
         self.ledger.until(at);
-        if self.world.quirks.restart_all_at_every_event {
-            self.restart_all(at);
-        }
+        self.restart_all(at, [arrival, happening].contains(&Some(at)));
         let together = self.world.together(at);
         while let Some(happening) = self.queue.pop_until(together) {
             if !is_void(&self.records, happening) {

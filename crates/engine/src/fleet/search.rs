@@ -1,7 +1,8 @@
 //! Finding nodes: the questions that placements ask of the indexes.
 
 use super::{Fleet, Grip, times};
-use heeler_model::{KindId, NodeId, Placement, RackId, Slots};
+use heeler_model::{KindId, KindSet, NodeId, Placement, RackId, Slots};
+use std::collections::BTreeMap;
 
 /// Which of the nodes that fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +26,7 @@ impl Fleet {
     }
 
     /// How many GPUs of this grip the CPUs and the memory of a node can still serve.
-    pub(super) fn beside(&self, node: NodeId, grip: Grip) -> u32 {
+    pub fn beside(&self, node: NodeId, grip: Grip) -> u32 {
         let free = &self.nodes[node.index()];
         times(free.cpu_milli, grip.cpu_milli).min(times(free.memory_mb, grip.memory_mb))
     }
@@ -150,6 +151,31 @@ impl Fleet {
             Pick::Tightest => sets.find_map(|mut set| set.find(fits)),
             Pick::Loosest => sets.rev().find_map(|set| set.filter(fits).last()),
         }
+    }
+
+    /// Partly used GPUs of a kind with room for this share of each, by node.
+    pub fn joinable(&self, kind: KindId, grip: Grip) -> BTreeMap<NodeId, Slots> {
+        let mut found: BTreeMap<NodeId, Slots> = BTreeMap::new();
+        for (node, slot) in self.shares.with_left(kind, grip.share).flatten() {
+            let gpu = self.shares.get(node, slot);
+            if gpu.is_some_and(|gpu| gpu.memory_mb >= grip.gpu_memory_mb) {
+                let slots = found.entry(node).or_default();
+                *slots = slots.or(Slots::one(slot));
+            }
+        }
+        found
+    }
+
+    /// How many GPUs of these kinds could serve this grip if only GPUs mattered: those that nobody
+    /// uses, and for parts of GPUs those with room for one more.
+    pub fn could_serve(&self, kinds: KindSet, grip: Grip) -> u32 {
+        let unused = self.free_of(kinds);
+        if grip.share.is_whole() {
+            return unused;
+        }
+        let kinds = kinds.iter(self.kinds.len());
+        let joinable = kinds.flat_map(|kind| self.joinable(kind, grip).into_values());
+        unused + joinable.map(Slots::count).sum::<u32>()
     }
 
     /// What is left of one GPU, in thousandths.

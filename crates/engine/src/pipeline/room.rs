@@ -66,11 +66,11 @@ impl<'a> Room<'a> {
             want: *want,
             kind,
             reliefs: Vec::new(),
-            // Only a job that takes a part of a single GPU goes where others are.
-            enough_milli: if want.gpus == 1 { want.demand.share.0 } else { 1000 },
+            // Whoever takes parts of GPUs goes where others are.
+            enough_milli: want.demand.share.0,
             parts: BTreeMap::new(),
             gain: BTreeMap::new(),
-            total: draft.free_of(want.demand.kinds),
+            total: draft.could_serve(want.demand.kinds, Grip::from(&want.demand)),
             ready: BTreeSet::new(),
             whole,
             largest,

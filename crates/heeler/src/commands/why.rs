@@ -125,7 +125,7 @@ impl Why {
         let is_done = |record: &Record| record.ended.is_some();
         while !is_done(&ahead.records()[job]) && ahead.advance(Time::MAX) {}
         let later = &ahead.records()[job];
-        let starts = match record.milli > 0.0 {
+        let starts = match has_started(simulation, job) {
             true => None,
             false => simulation_start(simulation, job),
         };
@@ -248,19 +248,25 @@ fn go_on_until_there(simulation: &mut Simulation, name: &str) {
     }
 }
 
+/// Whether a job has what it asked for: GPUs, or a place where it needs none.
+fn has_started(simulation: &Simulation, job: JobId) -> bool {
+    let runs = || simulation.engine().state().jobs().get(job).is_some_and(|job| job.is_running());
+    simulation.records()[job].milli > 0.0 || runs()
+}
+
 /// When a job next gets GPUs, if the simulation goes on.
 fn simulation_start(simulation: &Simulation, job: JobId) -> Option<Time> {
     if simulation.records()[job].ended.is_some() {
         return None;
     }
     let mut ahead = simulation.fork();
-    while ahead.records()[job].milli == 0.0 && ahead.records()[job].ended.is_none() {
+    while !has_started(&ahead, job) && ahead.records()[job].ended.is_none() {
         if !ahead.advance(Time::MAX) {
             return None;
         }
     }
     // A trial may be over, and a service may end, without running again.
-    (ahead.records()[job].milli > 0.0 || ahead.records()[job].outcome == Outcome::Finished)
+    (has_started(&ahead, job) || ahead.records()[job].outcome == Outcome::Finished)
         .then_some(ahead.now())
 }
 

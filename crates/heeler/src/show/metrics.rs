@@ -62,16 +62,18 @@ fn predictions(all: &[Calibration]) -> Option<String> {
     wrong.peek()?;
     for known in wrong {
         let within = known.within_stated.map_or_else(|| "–".to_string(), percent);
+        // Of one that never said anything nothing is known.
+        let said = |text: String| if known.seen == 0 { "–".to_string() } else { text };
         let cells = [
             known.of.clone(),
             known.predictor.clone(),
             count(known.seen),
             count(known.unknown),
-            decimal(known.factor),
-            decimal(known.ratio_p10),
-            decimal(known.ratio_p50),
-            decimal(known.ratio_p90),
-            percent(known.within_double),
+            said(decimal(known.factor)),
+            said(decimal(known.ratio_p10)),
+            said(decimal(known.ratio_p50)),
+            said(decimal(known.ratio_p90)),
+            said(percent(known.within_double)),
         ];
         table.row(cells.into_iter().chain(stated.then_some(within)));
     }

@@ -66,7 +66,10 @@ fn never(reason: &Reason, names: &dyn Naming) -> Said {
             Some("ask for fewer GPUs, or describe larger cells".into()),
         ),
         Reason::NeededJobFailed { job } => (
-            format!("job {} must finish first, and it failed or was cancelled", names.job(job)),
+            format!(
+                "it must follow job {}, which did not end as it has to for that",
+                names.job(job)
+            ),
             Some("cancel this job, or submit both again".into()),
         ),
         Reason::StoppedAtRung { rung, rank, of } => (

@@ -49,6 +49,8 @@ pub struct Expected {
 
 /// Keys count sixteenths of a microsecond of one GPU, because slow GPUs take some off in one.
 const PARTS: f64 = 16.0;
+/// What a job is taken to need of which nobody says anything: no less than others.
+const UNKNOWN_US: f64 = 3600e6;
 /// Keys of one priority are within this of each other.
 const RANGE: i64 = 1 << 54;
 /// Whether somebody has become so long that others should pass is looked at no more often, µs.
@@ -65,7 +67,7 @@ impl Expected {
     fn need(&self, job: &Job, view: &View) -> (f64, f64) {
         let pace = job.spec.nominal_pace;
         let done = job.progress.done_at(view.now()) / pace;
-        let work = self.predict.work(job, view).map_or(0.0, |work| work / pace);
+        let work = self.predict.work(job, view).map_or(UNKNOWN_US, |work| work / pace);
         let divided = self.divided.get(&job.id).copied().unwrap_or(1.0);
         ((work / divided).max(1.0), done.max(0.0))
     }
@@ -126,12 +128,12 @@ impl Expected {
         f64::from(job.spec.demand.asked().max(1)) * f64::from(job.spec.demand.share.0) / 1000.0
     }
 
-    /// Thousandths of GPUs that a tenant is owed: its quota, or an equal share.
+    /// Thousandths of GPUs that a tenant is owed: its quota, or an equal share of what quotas leave.
     fn owed(&self, tenant: TenantId, view: &View) -> i64 {
         if let Some(quota) = view.tenants().spec(tenant).quota {
             return i64::from(quota) * 1000;
         }
-        let all = u64::from(self.gpus) * 1000;
+        let all = u64::from(self.gpus).saturating_sub(view.tenants().promised()) * 1000;
         let share = view.tenants().equal_share(tenant, all);
         share.map_or(0, |share| (share as f64 * self.floor) as i64)
     }
@@ -140,6 +142,14 @@ impl Expected {
     fn owed_still(&self, job: &Job, view: &View) -> i64 {
         let tenant = view.tenants().behind(job.spec.tenant);
         self.owed(tenant, view) - view.tenants().counted(tenant)
+    }
+
+    /// Whether a job started within what its tenant is owed, and those have no more than that now.
+    fn is_guaranteed(&self, running: &Job, view: &View) -> bool {
+        let within = |(tenant, _): &(TenantId, i64)| {
+            self.kept.get(tenant).is_some_and(|kept| *kept <= self.owed(*tenant, view))
+        };
+        self.guaranteed.get(&running.id).is_some_and(within)
     }
 
     /// What a running job would have left beyond what stopping it costs, and how fast that changes.
@@ -252,7 +262,15 @@ impl Order for Expected {
         let own = view.tenants().behind(from.spec.tenant) == *tenant;
         (ranks_behind || !own)
             && self.comes_first(from, view) > view.now()
-            && self.kept.get(tenant).is_some_and(|kept| *kept <= self.owed(*tenant, view))
+            && self.is_guaranteed(running, view)
+    }
+
+    /// What a tenant is owed it has at once, unless whoever has it is owed it, too, is more important
+    /// or waited so long that it came first.
+    fn gives_back(&self, running: &Job, to: &Job, view: &View) -> bool {
+        running.spec.priority <= to.spec.priority
+            && self.comes_first(running, view) > view.now()
+            && !self.is_guaranteed(running, view)
     }
 
     /// Who is more important, or has waited long enough, need not ask.

@@ -1,6 +1,6 @@
 //! Any free GPUs, node by node in the order of the cluster file: placement by count alone.
 
-use super::{kinds, place_small, why_not};
+use super::{joined, kinds, place_small, why_not};
 use heeler_engine::{Draft, Grip, Pick, Place, View, Want};
 use heeler_model::{KindId, Placement, Reach, Reason, Slice};
 use smallvec::SmallVec;
@@ -26,7 +26,7 @@ impl Place for Anywhere {
         }
         let enough = |kind: &KindId| free.free_of(heeler_model::KindSet::only(*kind)) >= want.gpus;
         let found = kinds(want, free).filter(enough).find_map(|kind| gather(want, free, kind));
-        found.ok_or_else(|| why_not(want, free))
+        found.or_else(|| joined::anywhere(want, free)).ok_or_else(|| why_not(want, free))
     }
 
     fn fork(&self) -> Box<dyn Place> {

@@ -3,7 +3,7 @@
 //! in the cluster file, best fit the fullest that has room, worst fit the emptiest. A placement
 //! that is consolidated in this sense waits rather than spread.
 
-use super::{kinds, on_one_node, place_small, why_not};
+use super::{joined, kinds, on_one_node, place_small, why_not};
 use heeler_engine::{Draft, Fleet, Grip, Needs, Pick, Place, Spill, View, Want};
 use heeler_model::{KindId, NodeId, Placement, RackId, Reach, Reason, Slice};
 use serde::{Deserialize, Serialize};
@@ -69,13 +69,13 @@ impl Place for Fit {
             let may = may_spread && !spills;
             kinds(want, free).filter(|_| may).find_map(|kind| scattered(want, free, kind))
         };
-        found.or_else(relaxed).ok_or_else(|| why_not(want, free))
+        let joined = || joined::anywhere(want, free).filter(|_| anywhere);
+        found.or_else(relaxed).or_else(joined).ok_or_else(|| why_not(want, free))
     }
 
     fn needs(&self, want: &Want, fleet: &Fleet) -> Needs {
-        // A part of one GPU may be had on one that is shared; several are had on unused ones.
-        let part = want.gpus == 1 && !want.demand.share.is_whole();
-        if self.relax || part || want.gpus == 0 {
+        // Parts of GPUs may be had where others are, too.
+        if self.relax || !want.demand.share.is_whole() || want.gpus == 0 {
             return Needs::Count;
         }
         let kinds = want.demand.kinds.iter(fleet.cluster().kinds.len());

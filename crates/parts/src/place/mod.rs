@@ -5,6 +5,7 @@
 mod anywhere;
 mod even;
 mod fit;
+mod joined;
 mod local_search;
 mod most_room;
 mod skew;
@@ -28,7 +29,8 @@ fn kinds<'a>(want: &'a Want, free: &'a Draft) -> impl Iterator<Item = KindId> + 
     want.demand.kinds.iter(free.cluster().kinds.len())
 }
 
-/// Wants that are less than one GPU, or none at all: the same in every placement but for the pick.
+/// Wants that are less than one GPU, or none at all, and gangs of parts that can join others: the
+/// same in every placement but for the pick.
 fn place_small(want: &Want, free: &Draft, pick: Pick) -> Option<Result<Placement, Reason>> {
     let grip = Grip::from(&want.demand);
     if want.gpus == 0 {
@@ -36,8 +38,11 @@ fn place_small(want: &Want, free: &Draft, pick: Pick) -> Option<Result<Placement
         let found = nodes.next().map(|node| Placement::on(node, Slots::default()));
         return Some(found.ok_or_else(|| why_not(want, free)));
     }
-    if want.gpus > 1 || grip.share.is_whole() {
+    if grip.share.is_whole() {
         return None;
+    }
+    if want.gpus > 1 {
+        return joined::together(want, free).map(Ok);
     }
     let shared = kinds(want, free).find_map(|kind| free.shared_with(kind, grip, pick));
     let found = match shared {
@@ -57,7 +62,7 @@ fn on_one_node(want: &Want, free: &Draft, kind: KindId, pick: Pick) -> Option<Pl
 pub(crate) fn why_not(want: &Want, free: &Draft) -> Reason {
     let grip = Grip::from(&want.demand);
     let need = want.gpus;
-    let count = free.free_of(want.demand.kinds);
+    let count = free.could_serve(want.demand.kinds, grip);
     if count < need {
         return Reason::NotEnoughFree { need, free: count };
     }
@@ -65,7 +70,10 @@ pub(crate) fn why_not(want: &Want, free: &Draft) -> Reason {
     if need == 0 {
         return Reason::ShortBeside { need, cpu_milli, memory_mb, largest: 0 };
     }
-    let most = |grip| kinds(want, free).map(|kind| free.most_together(kind, grip)).max();
+    let most = |grip| {
+        let unused = kinds(want, free).map(|kind| free.most_together(kind, grip)).max();
+        unused.max(joined::most_together(want, grip, free))
+    };
     let largest = most(grip).unwrap_or(0);
     // Were it for GPUs alone, it would fit.
     let bare = Grip { cpu_milli: 0, memory_mb: 0, ..grip };

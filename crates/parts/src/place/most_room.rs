@@ -2,7 +2,7 @@
 //! just large enough. Never waits for GPUs to be together.
 
 use super::fit::scattered;
-use super::{kinds, on_one_node, place_small, why_not};
+use super::{joined, kinds, on_one_node, place_small, why_not};
 use heeler_engine::{Draft, Pick, Place, View, Want};
 use heeler_model::{Placement, Reach, Reason};
 
@@ -19,7 +19,7 @@ impl Place for MostRoom {
             Reach::Node => on_one_node(want, free, kind, Pick::Loosest),
             Reach::Rack | Reach::Cluster => scattered(want, free, kind),
         });
-        found.ok_or_else(|| why_not(want, free))
+        found.or_else(|| joined::anywhere(want, free)).ok_or_else(|| why_not(want, free))
     }
 
     fn fork(&self) -> Box<dyn Place> {

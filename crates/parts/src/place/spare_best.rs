@@ -67,8 +67,8 @@ impl Place for SpareBest {
         let elsewhere = on(rest);
         let kept = (self.keep * f64::from(free.up_of(best))).ceil() as u32;
         let has_spare = free.free_of(best) >= kept + want.gpus;
-        // Only a part of one GPU can be had of a GPU that somebody uses.
-        let joins = want.gpus == 1 && !want.demand.share.is_whole();
+        // Only parts of GPUs can be had of GPUs that somebody uses.
+        let joins = !want.demand.share.is_whole();
         if elsewhere.is_ok() || !(has_spare || joins) {
             return elsewhere;
         }

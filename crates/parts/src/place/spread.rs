@@ -1,7 +1,7 @@
 //! As many nodes as possible: one GPU after the other on the node with most room. Leaves every
 //! node some CPUs, memory and network to spare, and no node whole.
 
-use super::{kinds, place_small, why_not};
+use super::{joined, kinds, place_small, why_not};
 use heeler_engine::{Draft, Grip, Pick, Place, View, Want};
 use heeler_model::{KindId, NodeId, Placement, Reach, Reason, Slice};
 use smallvec::SmallVec;
@@ -28,7 +28,7 @@ impl Place for Spread {
             return fit.place(want, free, view);
         }
         let found = kinds(want, free).find_map(|kind| deal(want, free, kind));
-        found.ok_or_else(|| why_not(want, free))
+        found.or_else(|| joined::anywhere(want, free)).ok_or_else(|| why_not(want, free))
     }
 
     fn fork(&self) -> Box<dyn Place> {

@@ -48,8 +48,10 @@ impl Seasonal {
         Some(f64::from(sum) / slots as f64)
     }
 
-    /// What was usual so many slots after the latest; before it, if negative.
+    /// What was usual so many slots after the latest; before it, if negative. Further ahead than a
+    /// day the same days count as within it, or spans would differ by the days they leave out.
     fn usual(&self, ahead: isize) -> Option<f64> {
+        let ahead = if ahead > 0 { ahead % DAY as isize } else { ahead };
         let mut found = (0, 0.0);
         for day in 1..=DAYS as isize {
             let ago = day * DAY as isize - ahead;
@@ -99,5 +101,13 @@ mod tests {
         assert!((expected - (130.0 / 7.0 + 0.9 * 3.0)).abs() < 1e-9, "{expected}");
         assert_eq!(seen.mean_before(2), Some(13.0));
         assert_eq!(seen.mean_before(5000), None);
+    }
+
+    #[test]
+    fn days_that_differ_do_not_make_it_expect_a_fall() {
+        let mut seen = Seasonal::default();
+        (0..8 * DAY).for_each(|slot| seen.push(10 + 5 * (slot / DAY) as u32));
+        let (day, days) = (seen.expected(DAY), seen.expected(3 * DAY));
+        assert!((day.unwrap() - days.unwrap()).abs() < 1e-9, "{day:?} {days:?}");
     }
 }

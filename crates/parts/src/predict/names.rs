@@ -20,7 +20,7 @@ pub struct Names {
 
 impl Names {
     /// What is known of jobs with names like it, of the same owner.
-    fn alike(&self, facts: &Facts) -> Option<Sum> {
+    pub(super) fn alike(&self, facts: &Facts) -> Option<Sum> {
         if facts.name.is_empty() {
             return None;
         }

@@ -29,6 +29,7 @@ mod graphene;
 mod heeler;
 mod helios_ces;
 mod hived;
+mod joined;
 mod las;
 mod lucid;
 mod muri;

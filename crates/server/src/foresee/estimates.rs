@@ -10,6 +10,8 @@ use std::path::Path;
 
 /// Estimates that wait to come true; older jobs' go first.
 const OPEN_MAX: usize = 10_000;
+/// Whoever starts so much earlier or later than was said, seconds, starts when it was said.
+const MOMENT_S: f64 = 1.0;
 /// Estimates that have come true or not and still count.
 const SCORED_MAX: usize = 1_000;
 
@@ -65,7 +67,8 @@ impl Estimates {
     /// A job has started, so many seconds after 1970.
     pub fn started(&mut self, job: u32, at: f64) {
         let Some(given) = self.open.remove(&job) else { return };
-        let within = (given.between.0..=given.between.1).contains(&at);
+        // To start a job takes a moment, which nobody holds against what was said.
+        let within = (given.between.0 - MOMENT_S..=given.between.1 + MOMENT_S).contains(&at);
         self.scored.push_back(Scored { within, off_s: (at - given.starts).abs() });
         if self.scored.len() > SCORED_MAX {
             self.scored.pop_front();

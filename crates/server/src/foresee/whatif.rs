@@ -39,7 +39,9 @@ pub struct Elsewise {
 /// Figures of one future.
 #[derive(Default)]
 struct Figures {
-    waits_s: Vec<f64>,
+    /// How much longer jobs waited, those that never started among them.
+    waits_s: BTreeMap<JobId, f64>,
+    never: BTreeSet<JobId>,
     ends: Option<Time>,
     preemptions: f64,
     busy: f64,
@@ -73,11 +75,15 @@ pub fn whatif(scene: &Scene, elsewise: Elsewise) -> Result<WhatIfAnswer, Problem
         }
         last = effort::used() - began - so_far;
     }
+    let never = leave_out(&mut now, &mut then);
     let mut assumes = scene.assumptions();
     let cut = now.iter().chain(&then).filter(|figures| !figures.whole).count();
     if cut > 0 {
         let all = now.len() + then.len();
         assumes.push(format!("{cut} of {all} futures were not followed to their end"));
+    }
+    if never > 0 {
+        assumes.push(format!("jobs that start neither way do not count: {never}"));
     }
     if !asked.without_nodes.is_empty() {
         assumes.push("jobs on nodes that are gone begin from the beginning".into());
@@ -184,6 +190,9 @@ impl Figures {
         budget.until(&mut simulation, |_| false);
         let records = simulation.records().iter().filter(|(job, _)| !begun.contains(job));
         let starts = records.filter_map(|(job, record)| Some((job, record.started?))).collect();
+        let records = simulation.records().iter();
+        let never = records.filter(|(_, r)| r.started.is_none() && !budget.is_spent());
+        let never = never.map(|(job, _)| job).collect();
         let total = simulation.timeline().total();
         let later: u64 =
             simulation.records().all().iter().map(|record| u64::from(record.preemptions)).sum();
@@ -191,8 +200,9 @@ impl Figures {
         Figures {
             waits_s: after
                 .iter()
-                .map(|(job, waited)| waited - before.get(job).copied().unwrap_or(0.0))
+                .map(|(job, waited)| (*job, waited - before.get(job).copied().unwrap_or(0.0)))
                 .collect(),
+            never,
             ends: simulation.records().all().iter().filter_map(|record| record.ended).max(),
             preemptions: (later - earlier) as f64,
             busy: total.busy_milli_us / total.there_milli_us.max(1.0),
@@ -202,11 +212,27 @@ impl Figures {
     }
 }
 
+/// Whoever starts in neither of two futures would be counted for as long as both are looked at.
+/// Says how many these are at most.
+fn leave_out(now: &mut [Figures], then: &mut [Figures]) -> usize {
+    let pairs = now.iter_mut().zip(then);
+    let left_out = pairs.map(|(now, then)| {
+        let neither: Vec<JobId> = now.never.intersection(&then.never).copied().collect();
+        for job in &neither {
+            now.waits_s.remove(job);
+            then.waits_s.remove(job);
+        }
+        neither.len()
+    });
+    left_out.max().unwrap_or(0)
+}
+
 /// Means over futures.
 fn mean(scene: &Scene, futures: &[Figures]) -> BTreeMap<String, f64> {
     let over = |of: &dyn Fn(&Figures) -> f64| {
         futures.iter().map(of).sum::<f64>() / futures.len().max(1) as f64
     };
+    let waits = |figures: &Figures| figures.waits_s.values().copied().collect::<Vec<f64>>();
     let part = |waits: &[f64], part: f64| {
         let mut sorted = waits.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -215,8 +241,8 @@ fn mean(scene: &Scene, futures: &[Figures]) -> BTreeMap<String, f64> {
     let now = scene.now();
     let average = |waits: &[f64]| waits.iter().sum::<f64>() / waits.len().max(1) as f64;
     BTreeMap::from([
-        ("mean-wait-s".to_string(), over(&|figures| average(&figures.waits_s))),
-        ("p95-wait-s".to_string(), over(&|figures| part(&figures.waits_s, 0.95))),
+        ("mean-wait-s".to_string(), over(&|figures| average(&waits(figures)))),
+        ("p95-wait-s".to_string(), over(&|figures| part(&waits(figures), 0.95))),
         (
             "makespan-s".to_string(),
             over(&|figures| figures.ends.map_or(0.0, |at| at.since(now).secs_f64())),
