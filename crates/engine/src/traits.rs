@@ -135,12 +135,6 @@ pub trait Order: Send {
         true
     }
 
-    /// Whether a running job that its tenant has beyond its quota may be stopped for one that is
-    /// within its tenant's, wherever both stand.
-    fn gives_back(&self, _running: &Job, _to: &Job, _view: &View) -> bool {
-        false
-    }
-
     /// Whether jobs of different tenants must be told apart (see `tenant_rank`).
     fn by_tenant(&self) -> bool {
         false

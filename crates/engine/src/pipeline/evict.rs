@@ -35,9 +35,8 @@ impl<'a> Walk<'a> {
             Preempt::Never => false,
             Preempt::ByOrder { strictly, .. } => {
                 let rank = if strictly { rank.last_of_its_key() } else { rank };
-                let behind = self.is_anybody_behind(rank)
-                    && wants.iter().any(|want| self.relieve(job, want, From::Behind(rank)));
-                behind || self.take_back(job, wants)
+                self.is_anybody_behind(rank)
+                    && wants.iter().any(|want| self.relieve(job, want, From::Behind(rank)))
             }
             Preempt::Reclaim { from_used, .. } => wants.iter().any(|want| {
                 self.is_within_quota(job, want)
@@ -45,15 +44,6 @@ impl<'a> Walk<'a> {
                     && self.relieve(job, want, From::OverQuota)
             }),
         }
-    }
-
-    /// Where jobs are stopped by their order, quotas may be taken back from others as well.
-    fn take_back(&mut self, job: &'a Job, wants: &Wants) -> bool {
-        self.pipe.parts.order.by_tenant()
-            && self.view.tenants().have_quotas()
-            && wants.iter().any(|want| {
-                self.is_within_quota(job, want) && self.relieve(job, want, From::OverQuota)
-            })
     }
 
     fn relieve(&mut self, job: &'a Job, want: &Want, from: From) -> bool {
@@ -118,15 +108,8 @@ impl<'a> Walk<'a> {
 
     /// Whether the order lets a running job be stopped for this one, which may rank behind.
     fn may_stop(&self, job: &Job, (from, behind): (From, bool), other: Rank) -> bool {
+        let From::Behind(rank) = from else { return true };
         let (order, running) = (&self.pipe.parts.order, self.view.state().job(other.job));
-        let rank = match from {
-            From::Behind(rank) => rank,
-            From::Large => return true,
-            From::OverQuota => {
-                let reclaims = matches!(self.pipe.parts.preempt, Preempt::Reclaim { .. });
-                return reclaims || order.gives_back(running, job, self.view);
-            }
-        };
         !order.protects(running, job, behind, self.view)
             && order.is_worth_a_stop((job, rank.key), (running, other.key))
     }

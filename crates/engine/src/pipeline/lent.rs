@@ -2,7 +2,7 @@
 //! what was lent.
 
 use super::Preempt;
-use super::queue::{Group, Rank};
+use super::queue::Rank;
 use super::walk::Walk;
 use crate::state::Job;
 use crate::traits::{Key, Line, Want};
@@ -31,14 +31,8 @@ impl Walk<'_> {
             *excess -= run.assignment.milli() as i64;
         }
         let over = |tenant: TenantId| self.excess(tenant) > 0;
-        // Where jobs are stopped by their order, those who run are not kept by tenant.
-        let by_tenant = matches!(self.pipe.parts.preempt, Preempt::Reclaim { .. });
-        let groups = |group: &Group| !by_tenant || over(group.tenant);
-        let running = self.pipe.queue.running_last_first(self.now(), |group| groups(&group));
+        let running = self.pipe.queue.running_last_first(self.now(), |group| over(group.tenant));
         let mut ranks: Vec<Rank> = running.collect();
-        if !by_tenant {
-            ranks.retain(|rank| over(state.job(rank.job).spec.tenant));
-        }
         ranks.sort_by_key(|rank| Reverse((line(state.job(rank.job)).key, rank.job)));
         ranks.retain(|rank| {
             let job = state.job(rank.job);

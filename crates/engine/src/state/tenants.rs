@@ -71,15 +71,6 @@ impl Tenants {
         self.uses[tenant.index()]
     }
 
-    /// GPUs that quotas promise, those of tenants within others' quotas not counted again.
-    pub fn promised(&self) -> u64 {
-        let outer = |tenant: &TenantId| {
-            self.lineage(*tenant).skip(1).all(|above| self.spec(above).quota.is_none())
-        };
-        let all = (0..self.specs.len()).map(|index| TenantId(index as u16));
-        all.filter(outer).filter_map(|tenant| self.spec(tenant).quota).map(u64::from).sum()
-    }
-
     /// A tenant's part by weight of so many thousandths of GPUs, if all who have work of their own
     /// share them; none, if nobody else has any.
     pub fn equal_share(&self, tenant: TenantId, milli: u64) -> Option<u64> {

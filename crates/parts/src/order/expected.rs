@@ -128,12 +128,12 @@ impl Expected {
         f64::from(job.spec.demand.asked().max(1)) * f64::from(job.spec.demand.share.0) / 1000.0
     }
 
-    /// Thousandths of GPUs that a tenant is owed: its quota, or an equal share of what quotas leave.
+    /// Thousandths of GPUs that a tenant is owed: its quota, or an equal share.
     fn owed(&self, tenant: TenantId, view: &View) -> i64 {
         if let Some(quota) = view.tenants().spec(tenant).quota {
             return i64::from(quota) * 1000;
         }
-        let all = u64::from(self.gpus).saturating_sub(view.tenants().promised()) * 1000;
+        let all = u64::from(self.gpus) * 1000;
         let share = view.tenants().equal_share(tenant, all);
         share.map_or(0, |share| (share as f64 * self.floor) as i64)
     }
@@ -142,14 +142,6 @@ impl Expected {
     fn owed_still(&self, job: &Job, view: &View) -> i64 {
         let tenant = view.tenants().behind(job.spec.tenant);
         self.owed(tenant, view) - view.tenants().counted(tenant)
-    }
-
-    /// Whether a job started within what its tenant is owed, and those have no more than that now.
-    fn is_guaranteed(&self, running: &Job, view: &View) -> bool {
-        let within = |(tenant, _): &(TenantId, i64)| {
-            self.kept.get(tenant).is_some_and(|kept| *kept <= self.owed(*tenant, view))
-        };
-        self.guaranteed.get(&running.id).is_some_and(within)
     }
 
     /// What a running job would have left beyond what stopping it costs, and how fast that changes.
@@ -262,15 +254,7 @@ impl Order for Expected {
         let own = view.tenants().behind(from.spec.tenant) == *tenant;
         (ranks_behind || !own)
             && self.comes_first(from, view) > view.now()
-            && self.is_guaranteed(running, view)
-    }
-
-    /// What a tenant is owed it has at once, unless whoever has it is owed it, too, is more important
-    /// or waited so long that it came first.
-    fn gives_back(&self, running: &Job, to: &Job, view: &View) -> bool {
-        running.spec.priority <= to.spec.priority
-            && self.comes_first(running, view) > view.now()
-            && !self.is_guaranteed(running, view)
+            && self.kept.get(tenant).is_some_and(|kept| *kept <= self.owed(*tenant, view))
     }
 
     /// Who is more important, or has waited long enough, need not ask.

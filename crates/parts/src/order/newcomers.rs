@@ -75,10 +75,6 @@ impl Order for Newcomers {
         self.order.protects(running, from, ranks_behind, view)
     }
 
-    fn gives_back(&self, running: &Job, to: &Job, view: &View) -> bool {
-        self.order.gives_back(running, to, view)
-    }
-
     fn is_worth_a_stop(&self, waiting: (&Job, Key), running: (&Job, Key)) -> bool {
         self.order.is_worth_a_stop(waiting, running)
     }

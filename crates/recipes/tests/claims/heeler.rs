@@ -125,30 +125,6 @@ fn heeler_knows_who_is_important() {
     assert_eq!(starts, [100.0, 100.0, 600.0]);
 }
 
-/// `lent` has both GPUs and an hour to go, `owed` needs longer and comes later. It has a quota, so
-/// that it starts at once, and nobody takes that from it.
-#[test]
-fn heeler_gives_back_what_a_quota_owes() {
-    let table = |priority| {
-        [
-            job("lent", 0, 2, 3600).of("vision").priority(priority),
-            job("owed", 100, 1, 7200).of("speech"),
-            job("more", 200, 1, 10).of("vision"),
-        ]
-    };
-    let run = |priority, knobs: &[(&'static str, &'static str)]| {
-        let knobs: Vec<_> = PLAIN.into_iter().chain(knobs.iter().copied()).collect();
-        Scene::new("1x2", table(priority)).quota("speech", 1).run("heeler", &knobs)
-    };
-    let back = run(0, &[]);
-    assert_eq!((back.start("owed"), back.start("more"), back.preemptions()), (100.0, 200.0, 1));
-    assert_eq!(back.end("owed"), 7300.0);
-    assert_eq!(run(1, &[]).start("owed"), 3600.0, "whoever is more important goes on");
-    // Once it has waited enough, whoever gave way comes first, but not again and again.
-    let patient = run(0, &[("patience", "1 min"), ("patience-times", "0.0")]);
-    assert!(patient.preemptions() <= 4, "{}", patient.preemptions());
-}
-
 /// Three models; the first two do not mind each other, the first and the third do. `b` joins `a`
 /// at once, `c` waits until it can be with `b`.
 #[test]
