@@ -11,8 +11,9 @@ use heeler_model::{
     Transition,
 };
 
-/// So many looks in a row at which nothing comes count as events.
-const ONLY_LOOKS_MAX: u32 = 100;
+/// Looks at which nothing comes or ends, for each job that came, that count as events. Leaving a
+/// queue takes one for each of a few queues.
+const LOOKS_PER_JOB: usize = 100;
 
 impl Simulation {
     pub(crate) fn happen(&mut self, happening: Happening) {
@@ -295,12 +296,16 @@ impl Simulation {
 
     /// Every running job loses its cost of starting once more, and that of those it shares GPUs
     /// with, as far as the time since the last event goes. Jobs that finish now are not charged. A
-    /// recipe that looks again and again though nothing comes and nobody ends is no event for ever,
-    /// or nobody would get on.
+    /// recipe that looks again and again is no event for ever, or nobody would get on.
     pub(crate) fn restart_all(&mut self, at: Time, something_came: bool) {
-        self.only_looks = if something_came { 0 } else { self.only_looks + 1 };
-        if !self.world.quirks.restart_all_at_every_event || self.only_looks > ONLY_LOOKS_MAX {
+        if !self.world.quirks.restart_all_at_every_event {
             return;
+        }
+        if !something_came {
+            if self.looks >= LOOKS_PER_JOB * self.records.all().len() {
+                return;
+            }
+            self.looks += 1;
         }
         let together = self.world.together(at);
         for index in 0..self.running.len() {

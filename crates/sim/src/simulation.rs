@@ -49,8 +49,8 @@ pub struct Simulation {
     pub(crate) seed: u64,
     /// Decisions in a row after which nothing ran and nothing was to come.
     pub(crate) idle_moments: u32,
-    /// Moments in a row at which the recipe looked and nothing came.
-    pub(crate) only_looks: u32,
+    /// Moments that counted as events though the recipe only looked.
+    pub(crate) looks: usize,
     /// Start costs of unfinished jobs that have their own.
     pub(crate) start_costs: BTreeMap<JobId, Span>,
     /// Who shares GPUs with whom.
@@ -116,7 +116,7 @@ impl Simulation {
             wake: None,
             seed,
             idle_moments: 0,
-            only_looks: 0,
+            looks: 0,
             start_costs: BTreeMap::new(),
             last_on: BTreeMap::new(),
             running: Vec::new(),

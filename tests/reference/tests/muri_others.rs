@@ -49,24 +49,20 @@ const QUEUES: Run = (
     ("trace4_pr", &[2674022.636, 12584603.56365, 11219877.952119]),
 );
 
-/// Groups, none of them undone.
-const GROUPS: [Run; 8] = [
+/// Groups, none of them undone. They take minutes.
+const GROUPS: [Run; 12] = [
     ("Muri_S", "muri-s", WHOLE, ("trace4", &[365467.8911, 11029124.28025, 3734840.823])),
-    ("Muri_S", "muri-s", WHOLE, ("trace4_pr", &[954225.2866, 9990192.513, 6575927.929])),
     ("Muri_L", "muri-l", WHOLE, ("trace4", &[429174.8679, 10918239.071764, 4719318.299])),
+    ("Muri_S", "muri-s", WHOLE, ("trace4_pr", &[954225.2866, 9990192.513, 6575927.929])),
     ("Muri_L", "muri-l", WHOLE, ("trace4_pr", &[1488033.596, 10104721.762665, 6383955.683])),
     ("Muri_L_2", "muri-l", TWOS, ("trace4_pr", &[2170262.136, 11141527.953587])),
     ("Muri_L_3", "muri-l", THREES, ("trace4_pr", &[1994350.657, 10836071.391281])),
-    ("Muri_L_2", "muri-l", TWOS, ("trace2_pr", &[5243437.378, 36514321.551734])),
-    ("Muri_L_3", "muri-l", THREES, ("trace2_pr", &[5078885.537, 36971546.424126])),
-];
-
-/// Those that take minutes.
-const GROUPS_LONG: [Run; 4] = [
     ("Muri_S", "muri-s", WHOLE, ("trace2", &[1342400.019, 34163947.020445, 19994293.572932])),
     ("Muri_S", "muri-s", WHOLE, ("trace2_pr", &[2325962.044, 32250093.334499, 23106016.887981])),
     ("Muri_L", "muri-l", WHOLE, ("trace2", &[2544642.351, 32826803.046468, 22192059.12894])),
     ("Muri_L", "muri-l", WHOLE, ("trace2_pr", &[4152485.536, 31782578.758801, 24767218.772922])),
+    ("Muri_L_2", "muri-l", TWOS, ("trace2_pr", &[5243437.378, 36514321.551734])),
+    ("Muri_L_3", "muri-l", THREES, ("trace2_pr", &[5078885.537, 36971546.424126])),
 ];
 
 fn compare((paper, recipe, knobs, (trace, figures)): &Run, within: Within) {
@@ -84,15 +80,10 @@ fn jobs_alone_have_published_figures() {
     compare(&QUEUES, Within::Part(0.01));
 }
 
-#[test]
-fn groups_are_near_published_figures() {
-    GROUPS.iter().for_each(|run| compare(run, Within::Part(0.03)));
-}
-
 /// Takes minutes, so it has to be asked for.
 #[test]
-fn groups_on_the_longest_trace() {
+fn groups_are_near_published_figures() {
     if std::env::var_os("HEELER_LONG").is_some() {
-        GROUPS_LONG.iter().for_each(|run| compare(run, Within::Part(0.03)));
+        GROUPS.iter().for_each(|run| compare(run, Within::Part(0.03)));
     }
 }

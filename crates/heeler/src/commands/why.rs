@@ -250,7 +250,8 @@ fn go_on_until_there(simulation: &mut Simulation, name: &str) {
 
 /// Whether a job has what it asked for: GPUs, or a place where it needs none.
 fn has_started(simulation: &Simulation, job: JobId) -> bool {
-    let runs = || simulation.engine().state().jobs().get(job).is_some_and(|job| job.is_running());
+    let runs =
+        || simulation.engine().state().jobs().get(job).is_some_and(heeler_engine::Job::is_running);
     simulation.records()[job].milli > 0.0 || runs()
 }
 

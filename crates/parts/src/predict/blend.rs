@@ -29,7 +29,7 @@ impl Learner for Blend {
         // What other jobs took says less than its owner does; once trees have grown they know how
         // much that is worth.
         if grown.is_none() && facts.declared_s > 0.0 {
-            return (self.names.alike(facts).and_then(|sum| sum.mean_s()), noted);
+            return (self.names.alike(facts).and_then(super::past::Sum::mean_s), noted);
         }
         let (named, ()) = self.names.guess(facts);
         let guess = match (named, grown) {

@@ -52,3 +52,4 @@ mod synergy;
 mod themis;
 mod tiresias;
 mod words;
+mod worlds;
