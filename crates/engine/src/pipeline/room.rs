@@ -30,10 +30,8 @@ pub(super) struct Room<'a> {
     /// Of which kind of GPU.
     pub(super) kind: KindId,
     reliefs: Vec<Relief<'a>>,
-    /// How much of a GPU must be free before it counts, thousandths.
-    enough_milli: u32,
-    /// Thousandths that would come free of GPUs that are shared.
-    parts: BTreeMap<(NodeId, u32), u32>,
+    /// Thousandths and memory, MB, that would come free of GPUs that are shared.
+    parts: BTreeMap<(NodeId, u32), (u32, i64)>,
     /// GPUs that would come free beside those that are, by node.
     gain: BTreeMap<NodeId, u32>,
     /// All GPUs that are or would come free.
@@ -66,8 +64,6 @@ impl<'a> Room<'a> {
             want: *want,
             kind,
             reliefs: Vec::new(),
-            // Whoever takes parts of GPUs goes where others are.
-            enough_milli: want.demand.share.0,
             parts: BTreeMap::new(),
             gain: BTreeMap::new(),
             total: draft.could_serve(want.demand.kinds, Grip::from(&want.demand)),
@@ -124,19 +120,26 @@ impl<'a> Room<'a> {
 
     /// GPUs of a node that come free enough.
     fn freed(&mut self, relief: &Relief<'a>, slice: Slice, draft: &Draft) -> u32 {
-        let rest = relief.rest.map_or(0, |rest| rest.share.0);
-        let share = Milli(Walk::grip(relief.job).share.0 + rest);
+        let (own, rest) = (Walk::grip(relief.job), relief.rest.unwrap_or(Grip::NOTHING));
+        let share = Milli(own.share.0 + rest.share.0);
         if share.is_whole() {
             let kept = relief.new.as_ref().map_or(0, |new| on_node(new, slice.node));
             return slice.slots.count() - kept;
         }
+        // Whoever takes parts of GPUs goes where others are, if both is left of them.
+        let memory_mb = i64::from(own.gpu_memory_mb) + i64::from(rest.gpu_memory_mb);
+        let need = &self.want.demand;
+        let enough = |(milli, memory_mb): (u32, i64)| {
+            milli >= need.share.0 && memory_mb >= i64::from(need.gpu_memory_mb)
+        };
         let mut freed = 0;
         for slot in slice.slots.iter() {
+            let left = (draft.left_of(slice.node, slot), draft.gpu_memory_left(slice.node, slot));
             let parts = self.parts.entry((slice.node, slot)).or_default();
-            let before = draft.left_of(slice.node, slot) + *parts;
-            *parts += share.0;
-            let crosses = before < self.enough_milli && before + share.0 >= self.enough_milli;
-            freed += u32::from(crosses);
+            let before = (left.0 + parts.0, left.1 + parts.1);
+            *parts = (parts.0 + share.0, parts.1 + memory_mb);
+            let after = (left.0 + parts.0, left.1 + parts.1);
+            freed += u32::from(!enough(before) && enough(after));
         }
         freed
     }

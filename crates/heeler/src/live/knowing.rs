@@ -41,7 +41,11 @@ fn why_text(job: &JobView, why: &Why) -> String {
     }
     if let Some((seconds, decisions)) = why.noted.filter(|(seconds, _)| *seconds >= 1.0) {
         let since = show::seconds(seconds);
-        line("so since", &format!("{since}, in {} decisions", show::count(decisions.into())));
+        let times = match decisions {
+            1 => "one decision".into(),
+            more => format!("{} decisions", show::count(more.into())),
+        };
+        line("so since", &format!("{since}, in {times}"));
     }
     if let Some(on) = &why.on {
         line("on", on);

@@ -26,7 +26,7 @@ pub(super) fn grip(job: &Job, share: Milli) -> Grip {
 pub(super) struct Floor<'a> {
     pub(super) draft: Draft<'a>,
     view: View<'a>,
-    trials: Vec<NodeId>,
+    pub(super) trials: Vec<NodeId>,
     /// What is taken of the nodes for trials, so that nobody else gets it.
     kept: Vec<(Placement, Grip)>,
     /// What tenants get by this plan, and give back.

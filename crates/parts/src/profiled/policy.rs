@@ -81,6 +81,12 @@ impl Profiled {
         self.trial.nodes(&view.fleet())
     }
 
+    /// Whether a job with these GPUs is tried out there, on the nodes for trials.
+    fn is_a_trial(&self, job: &Job, on: &Assignment, trials: &[NodeId]) -> bool {
+        let inside = on.placement.slices().iter().all(|slice| trials.contains(&slice.node));
+        inside && self.trial.is_for(job)
+    }
+
     /// When a job that is being tried out has been.
     fn tried_at(&self, job: &Job) -> Time {
         match job.phase {
@@ -122,10 +128,8 @@ impl Profiled {
         let job = view.job(id);
         let key = self.books.keys.get(&id).copied().unwrap_or_default();
         self.books.placed.insert((view.now(), key, id));
-        let trials: Vec<_> = self.trials(view).collect();
-        let on = job.assignment.iter().flat_map(|on| on.placement.slices());
-        let inside = on.into_iter().all(|slice| trials.contains(&slice.node));
-        if inside && self.trial.is_for(job) {
+        let trials: Vec<NodeId> = self.trials(view).collect();
+        if job.assignment.as_ref().is_some_and(|on| self.is_a_trial(job, on, &trials)) {
             self.books.trying.insert(id);
         }
     }
@@ -214,6 +218,7 @@ impl Profiled {
         floor.close_trials(&residents);
         let mut empty = self.books.placed.iter().all(|(.., id)| self.books.trying.contains(id));
         let mut failed: Option<(u32, JobId)> = None;
+        let mut left_out: Vec<JobId> = Vec::new();
         for (key, _, id) in old {
             let job = view.state().job(*id);
             let given = match &mut failed {
@@ -231,6 +236,7 @@ impl Profiled {
                 Err(reason) => {
                     let limited = matches!(reason, Reason::OverLimit { .. });
                     failed = failed.or((!limited).then_some((0, *id)));
+                    left_out.extend((!limited).then_some(*id));
                     if job.is_placed() {
                         let reason = Reason::Profiled { ran: job.attained_at(view.now()) };
                         plan.stop.push(Stop { job: *id, reason });
@@ -240,15 +246,23 @@ impl Profiled {
                 }
             }
         }
-        // One for whom there is no room even so may have the nodes for trials, too.
-        if let (true, Some((_, id))) = (empty, failed) {
+        // Those for whom there is no room even so may have the nodes for trials, too, as long as
+        // nobody is elsewhere.
+        if empty && !left_out.is_empty() {
             floor.open_trials();
-            let (job, share) = (view.state().job(id), view.job(id).spec.demand.share);
-            let placed = floor.within_limits(job, share).and_then(|()| floor.place(job, share));
-            if let Ok(placement) = placed {
+            for id in left_out {
+                let (job, share) = (view.state().job(id), view.job(id).spec.demand.share);
+                let placed = floor.within_limits(job, share).and_then(|()| floor.place(job, share));
+                let Ok(placement) = placed else { break };
                 plan.wait.retain(|wait| wait.job != id);
                 plan.stop.retain(|stop| stop.job != id);
-                plan.start(id, Assignment::new(placement, share));
+                let on = Assignment::new(placement, share);
+                floor.take(job, &on);
+                let alike = !job.is_placed() && self.is_a_trial(job, &on, &floor.trials);
+                plan.start(id, on);
+                if !alike {
+                    break;
+                }
             }
         }
     }

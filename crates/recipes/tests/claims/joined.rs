@@ -66,3 +66,15 @@ fn gangs_of_parts_keep_to_the_memory_of_gpus() {
         assert_eq!(starts(&scene.run("fifo", &[]), ["a", "b"]), [0.0, start_s], "{memory_mb}");
     }
 }
+
+#[test]
+fn room_is_made_where_nothing_but_memory_is_short() {
+    for gpus in [1, 4] {
+        let rows = [("long", 0, gpus, 1000), ("short", 10, gpus, 20)];
+        let mut scene = scene(&format!("1x{gpus}"), &rows, 100, 0);
+        scene.cluster.kinds[0].memory_mb = 80_000;
+        scene.jobs.iter_mut().for_each(|job| job.spec.demand.gpu_memory_mb = 50_000);
+        let run = scene.run("srtf", &[]);
+        assert_eq!((run.start("short"), run.preemptions()), (10.0, 1), "{gpus}");
+    }
+}

@@ -3,6 +3,7 @@
 
 use super::scene::{Knobs, Row, Scene, job, rows};
 use heeler_engine::Starts;
+use heeler_model::{KindId, KindSet};
 use heeler_sim::metrics::Summary;
 use heeler_sim::workload::{GeneratorOptions, Shape};
 use heeler_sim::world::{Cost, Costs, Sharing};
@@ -52,6 +53,17 @@ fn lucid_goes_on_in_its_place_after_a_trial() {
     assert_eq!(["one", "two", "three"].map(|name| run.start(name)), [200.0, 200.0, 300.0]);
     let restarts = Summary::of(&run.simulation).restarts;
     assert_eq!((restarts.preemptions, restarts.moves), (0, 1), "it went elsewhere once");
+}
+
+/// All run on the last node alone, which is the one for trials. `old` is too large for one and has
+/// that node, as nobody is elsewhere. `b` and `c` are out of patience when it ends, and start.
+#[test]
+fn lucid_lends_the_nodes_for_trials_to_all_who_fit() {
+    let table = [job("old", 0, 4, 1000), job("b", 1, 1, 100), job("c", 1, 1, 100)];
+    let mut scene = Scene::new("3x4:a100+1x4:v100", table);
+    scene.jobs.iter_mut().for_each(|job| job.spec.demand.kinds = KindSet::only(KindId(1)));
+    let run = scene.run("lucid", &[("gpus", "2")]);
+    assert_eq!(["old", "b", "c"].map(|name| run.start(name)), [0.0, 1000.0, 1000.0]);
 }
 
 /// Whether the second of two jobs starts beside the first on the one GPU there is.
